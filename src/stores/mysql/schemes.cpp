@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Which store a mysql:// URL means: its parameter `scheme`.
+/// The parameter `scheme` of a mysql:// URL chooses the store.
 
 #include <fmt/format.h>
 

@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Who was told takes the key; a connection that waits for it at once would only be in the way.
+/// The notified waiter takes the key; a connection that waits for it at once would only be in the way.
 constexpr auto rest = 50ms;
-/// Between two attempts to have a connection.
+/// The time between two attempts to connect.
 constexpr auto retry = 500ms;
 
 }  // namespace
@@ -43,7 +43,7 @@ void blocking_waiters::watch(std::string_view key, key_listener& listener) noexc
     about.listeners.add(listener);
     changed_.raise();
   } catch (const std::exception&) {
-    // Without memory, or a thread: no waiter is notified, and the key is polled.
+    // Memory or threads ran out: no waiter is notified, so waiters poll.
   }
 }
 
@@ -53,7 +53,7 @@ void blocking_waiters::unwatch(std::string_view key, key_listener& listener) noe
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
   std::erase(found->second.listeners.all, &listener);
-  // What waits for it goes on until it is needed for another key; it holds nothing at its end.
+  // Its connection keeps waiting until another key needs it; it holds nothing at its end.
   if (found->second.listeners.all.empty()) keys_.erase(found);
 }
 
@@ -79,9 +79,8 @@ bool blocking_waiters::served(std::string_view key) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key && !each.ended; });
 }
 
-/// One wait for whatever happens first.
 void blocking_waiters::serve(const std::stop_token& stop) {
-  // What comes due while connections are made ends the next wait at once.
+  // If something comes due while connections are made, the next wait ends at once.
   const auto begun = clock::now();
   assign(begun, stop);
   take_back(begun);
@@ -126,7 +125,7 @@ void blocking_waiters::take_back(clock::time_point now) noexcept {
   }
 }
 
-/// Those that have waited for longest come first.
+/// Returns the keys without a connection, those that have waited longest first.
 std::vector<std::pair<blocking_waiters::clock::time_point, std::string>> blocking_waiters::unserved(
     clock::time_point now) const {
   std::vector<std::pair<clock::time_point, std::string>> waiting;
@@ -137,7 +136,7 @@ std::vector<std::pair<blocking_waiters::clock::time_point, std::string>> blockin
   return waiting;
 }
 
-/// Not by a farewell, which a server that waits for a lock does not read.
+/// Closes without COM_QUIT, which a server that waits for a lock does not read.
 void blocking_waiters::slot::drop() noexcept {
   if (link != nullptr && !key.empty()) link->interrupt();
   link.reset();
@@ -145,7 +144,7 @@ void blocking_waiters::slot::drop() noexcept {
   ended = false;
 }
 
-/// A connection that waits for nothing. If all do, but one for a key that nobody watches any more, that wait is ended.
+/// Returns an idle connection. If there is none, ends the wait of one whose key nobody watches any more.
 blocking_waiters::slot* blocking_waiters::vacant(const std::stop_token& stop) {
   const auto found = std::find_if(slots_.begin(), slots_.end(), [](const slot& each) { return each.key.empty(); });
   if (found != slots_.end()) return &*found;
@@ -155,10 +154,11 @@ blocking_waiters::slot* blocking_waiters::vacant(const std::stop_token& stop) {
   });
   if (unwanted == slots_.end()) return nullptr;
   end_wait(*unwanted, stop);
-  return unwanted->key.empty() ? &*unwanted : nullptr;  // without a connection to end it by, its own was ended
+  return unwanted->key.empty() ? &*unwanted
+                               : nullptr;  // if there was no control connection, its own connection was closed
 }
 
-/// The server does not see that a client is gone that waits for a row. So it is told.
+/// A server that waits for a row does not notice that its client is gone, so this kills the connection.
 void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
   of.ended = true;
   bool done = false;
@@ -168,7 +168,7 @@ void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
       done = kill(*control_.link, of.link->identity(), kill_what::query) == kill_result::done;
     }
   } catch (const std::exception&) {
-    // No memory: it is not done.
+    // Memory ran out; the wait goes on.
   }
   if (!done) of.drop();
 }
@@ -212,14 +212,14 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   with.until = clock::now() + longest_wait + plan_.timeout;
   bool sent = false;
   try {
-    const base::unlocked others(mutex_);  // who watches a key must not wait for the network
+    const base::unlocked others(mutex_);  // callers of watch() must not wait for the network
     sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
   } catch (const std::exception&) {
-    // No memory: a part of it may be on its way.
+    // Memory ran out after a part of the statement may have been sent.
   }
   if (sent) {
     const auto about = keys_.find(key);
-    // From here on, whatever happens to the key is seen.
+    // From here on every release of the key is noticed.
     if (about != keys_.end() && !about->second.listeners.informed) tell(key, true);
   } else {
     lost(with);
@@ -234,9 +234,9 @@ void blocking_waiters::answered(slot& with) {
     const base::unlocked others(mutex_);
     said = read_mysql(with.link->handle(), "wait", &rows, why);
   } catch (const std::exception&) {
-    why = {};  // no memory: nobody knows what was read of it
+    why = {};  // memory ran out at an unknown place of the reply
   }
-  if (with.ended) return with.drop();  // between the two halves of its statement, perhaps
+  if (with.ended) return with.drop();  // perhaps between the two halves of its statement
   const bool free = said && (rows.empty() || rows.at(0).at(0) == "1");
   const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
   if (!free && !in_vain) return lost(with);

@@ -22,18 +22,18 @@
 
 namespace dlock::stores::mysql {
 
-/// Connections that wait at the server in the place of those who wait for a key, a few for all keys: each runs a
-/// statement that gets the lock of one key and frees it again, and tells. A key for which no connection is left is not
-/// told of. One thread, which begins with the first watch. Thread safety: watch() and unwatch() from any thread.
+/// A small pool of connections that block at the server on behalf of waiters. Each runs a statement that acquires and
+/// at once releases one key's lock, and then notifies. Keys beyond the pool's size get no notification. It has one
+/// thread, which starts with the first watch. Thread safety: watch() and unwatch() from any thread.
 class blocking_waiters {
  public:
   struct plan {
     std::size_t most = 0;  ///< connections
-    /// Waits up to longest_wait for a key's lock, and has freed it at its end. Its first value is 1 if it had it; it
-    /// may also fail because a lock was not to be had in time.
+    /// Waits up to longest_wait for a key's lock, and has released it at its end. Its first value is 1 if it had the
+    /// lock; it may also fail because the time ran out.
     std::function<std::string(std::string_view key)> statement{};
-    std::string set_up{};                 ///< what a new connection is told first; may be empty
-    std::chrono::milliseconds timeout{};  ///< how much later an answer may come
+    std::string set_up{};                 ///< the first statement on a new connection; may be empty
+    std::chrono::milliseconds timeout{};  ///< how much longer a reply may take
   };
   static constexpr std::chrono::seconds longest_wait{5};
 
@@ -43,7 +43,7 @@ class blocking_waiters {
   blocking_waiters(const blocking_waiters&) = delete;
   blocking_waiters& operator=(const blocking_waiters&) = delete;
 
-  /// What store::watch() and unwatch() say.
+  /// See store::watch() and unwatch().
   void watch(std::string_view key, key_listener& listener) noexcept;
   void unwatch(std::string_view key, key_listener& listener) noexcept;
 
@@ -51,15 +51,15 @@ class blocking_waiters {
   using clock = std::chrono::steady_clock;
   struct watched_key {
     key_listeners listeners{};
-    clock::time_point since{};           ///< when it had a connection last, or its first listener
-    clock::time_point cooldown_until{};  ///< whoever was told takes the key meanwhile
+    clock::time_point since{};           ///< when it last had a connection, or got its first listener
+    clock::time_point cooldown_until{};  ///< the notified waiter takes the key meanwhile
   };
-  /// One connection; the thread's alone.
+  /// A connection, which only the thread uses.
   struct slot {
     std::unique_ptr<mysql_connection> link{};
-    std::string key{};  ///< what it waits for; empty: nothing
+    std::string key{};  ///< the key that it waits for; empty if none
     clock::time_point until{};
-    bool ended = false;  ///< the server was asked to end what it waits for
+    bool ended = false;  ///< its wait was killed
 
     void drop() noexcept;
   };
@@ -82,36 +82,36 @@ class blocking_waiters {
   mysql_client& client_;
   const plan plan_;
   const base::wake_event changed_{"dlock: a file descriptor for waiting"};
-  std::vector<slot> slots_;       // the thread's
-  slot control_{};                // likewise: ends what the others wait for
+  std::vector<slot> slots_;       // used only by the thread
+  slot control_{};                // likewise; ends the waits of the others
   clock::time_point retry_at_{};  // likewise
-  base::mutex mutex_;             // held while a listener is told, so that none is after unwatch()
+  base::mutex mutex_;  // locked while a listener is notified, so that no notification follows after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
   base::background_thread thread_{};  // ends before what it uses
 };
 
-/// Connections that execute a statement which contains both texts at this moment, and so block for a key. The server
-/// shows the connections of other users only to a user with the right PROCESS.
+/// Finds connections that are executing a statement with both texts in it, and so wait for a key. The server shows the
+/// connections of other users only to a user with the right PROCESS.
 reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
                    waiter_overview& found);
 
-/// What a lock without an expiry has left: it ends with its connection.
+/// The remaining time of a lock without an expiry, which ends with its connection.
 inline constexpr microseconds no_end{3'153'600'000'000'000};
 
-/// What a store whose locks are bound to other connections gives the engine: it polls locks, and stands for the caller
-/// a waiter for one of the others.
+/// The connection that the engine uses for a store whose locks are bound to other connections. It polls locks, and does
+/// the caller's waiting for one of the other connections.
 class waiting_connection final : public mysql_connection {
  public:
   waiting_connection(mysql_opened from, mysql_hosts& hosts)
       : mysql_connection(std::move(from), hosts), identity_{mysql_connection::identity()} {
-    identity_.id = 0;  // what it sent leaves nothing behind: it only reads
+    identity_.id = 0;  // it only reads, so it leaves nothing to terminate
   }
 
   void interrupt() noexcept override {
     caller_.raise();
     mysql_connection::interrupt();
   }
-  /// Most callers send nothing on it. A poll finds out by itself.
+  /// Checks nothing, because most callers send nothing on it, and a poll notices a broken connection by itself.
   bool alive() noexcept override { return usable(); }
   const connection_identity& identity() const noexcept override { return identity_; }
   const connection_identity& server() const noexcept { return mysql_connection::identity(); }

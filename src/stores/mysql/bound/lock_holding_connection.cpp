@@ -64,11 +64,12 @@ std::optional<lock_holding_connection::exclusive_use> lock_holding_connection::w
     return std::nullopt;
   }
   why = {};
-  // What rested may have been ended by the server. Then nothing is sent that might have been done.
+  // The server may have closed an idle connection. This check makes sure that nothing is sent that might have been
+  // executed.
   const bool rested = now - used_ > shortest_rest;
   if (rested ? link_->alive() : link_->usable()) return mine;
-  // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or
-  // what it holds would stay in the registry without end.
+  // Even if the connection works, but its server allows no locks any more: from here on usable() must return false, or
+  // its locks would stay in the registry for ever.
   end();
   why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
   return std::nullopt;
@@ -96,7 +97,7 @@ outcome lock_holding_connection::exclusive_use::run(key_statement* statement, co
     throw;
   }
   if (!good) {
-    link_->lose(done, why);  // a part of it may be on its way
+    link_->lose(done, why);  // a part of the statement may have been sent
     return outcome::unknown;
   }
   const auto now = clock::now();
@@ -122,7 +123,7 @@ outcome lock_holding_connection::exclusive_use::run(key_statement& statement, st
 outcome lock_holding_connection::exclusive_use::query(const std::string& sql, const char* doing, mysql_rows* rows,
                                                       fault& why) {
   if (rows == nullptr) return run(sql, doing, {}, why);
-  const auto read = std::make_shared<mysql_rows>();  // it may be answered when this object is gone
+  const auto read = std::make_shared<mysql_rows>();  // the reply may come when this object is gone
   const auto result = run(
       sql, doing, [read](bound_answer& answer) { *read = std::move(answer.rows); }, why);
   if (result == outcome::yes) *rows = std::move(*read);
@@ -159,14 +160,14 @@ lock_holding_connection::event lock_holding_connection::wait_next(const cancel_s
   }
 }
 
-/// Ends the connection, whose last statement may be done or not.
+/// Ends the connection. Its last statement may have been executed or not.
 void lock_holding_connection::lose(const handler& done, const fault& why) {
   end();
   bound_answer lost{.why = why};
   if (done) done(lost);
 }
 
-/// An answer to a prepared statement is shown as that to a text.
+/// Converts the reply to a prepared statement to the form of a text's.
 bool lock_holding_connection::read_rows(const unread_reply& open, bound_answer& answer) const {
   if (open.statement == nullptr || !open.statement->statement_.prepared()) {
     return read_mysql(link_->handle(), open.doing, &answer.rows, answer.why);
@@ -194,7 +195,6 @@ void lock_holding_connection::read(event next, const unread_reply& open, bound_a
   }
 }
 
-/// Reads the answer that is to come.
 outcome lock_holding_connection::finish(const cancel_signal& by, clock::time_point now, fault& why) {
   const auto next = wait_next(by, now);
   if (next == event::raised) {
@@ -206,7 +206,7 @@ outcome lock_holding_connection::finish(const cancel_signal& by, clock::time_poi
   try {
     read(next, *open, answer);
   } catch (...) {
-    lose(open->done, {});  // no memory; the next reader would take the rest of this answer for another one
+    lose(open->done, {});  // memory ran out; the next reader would read the rest of this reply as another one
     throw;
   }
   used_ = clock::now();
@@ -271,7 +271,7 @@ void check_lone_host(const mysql_settings& settings, const std::string& scheme) 
 bool is_no_primary(const mysql_rows& answer) { return is_on(answer.at(0).at(0)) || is_on(answer.at(0).at(1)); }
 
 std::int64_t silence_for(microseconds ttl) noexcept {
-  constexpr std::int64_t longest = 31'536'000;  // of wait_timeout
+  constexpr std::int64_t longest = 31'536'000;  // the limit of wait_timeout
   return std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(ttl).count(), 1, longest);
 }
 

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// Rule 14: what can't work is said at the start, in words.
+// Rule 14: reports what can't work at the start, with an explanation.
 #include "stores/mysql/client/check.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +18,7 @@ std::string without_own_session(const std::string& sign) {
 }
 
 void fail(const std::string& store, const fault& why) {
-  constexpr int refused_by_router = 3566;  // a function that belongs to a session
+  constexpr int refused_by_router = 3566;  // a function of the session's state
   if (why.native == refused_by_router && why.text.find(" proxy ") == std::string::npos) {
     auto shares = why;
     shares.text = without_own_session(why.text);
@@ -41,7 +40,7 @@ mysql_rows read_rows(mysql_connection& connection, const std::string& store, con
 
 namespace {
 
-/// Statements of one connection must find what those before have set.
+/// Checks that a connection's statements see what earlier ones have set.
 void check_session(mysql_connection& connection, const std::string& store) {
   constexpr auto doing = "looking for a proxy";
   read_rows(connection, store, "SET @dlock_session = 1", doing);
@@ -75,7 +74,7 @@ void check_settings(mysql_connection& connection, const std::string& store) {
 }
 
 void check_clock(mysql_connection& connection, const std::string& store) {
-  // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
+  // One reading in a thousand ends in 000 by chance, but five in a row only if the clock has milliseconds.
   std::string before;
   for (int i = 0; i != 5; ++i) {
     const auto now = read_rows(connection, store, std::string("SELECT ") + server_clock, "reading the clock")

@@ -21,7 +21,7 @@ mysql_handle mysql_client::log_in(const store_url::endpoint& to, microseconds sh
                                   mysql_server& server, fault& why) {
   const auto prefix = fmt::format("dlock: {}: {}", settings_.name, settings_.where(to));
   const auto end = mysql_hosts::clock::now() + share;
-  // Where there is no other host, there is nothing to go on with.
+  // If there is no other host, no time is kept for one.
   const bool named = settings_.hosts.size() > 1 && settings_.socket.empty();
   if (named && !lookup_.answers(to.host, end, cancel)) {
     why = make_own_fault(fmt::format("{}: the look-up of the host's name takes too long", prefix), true, true);
@@ -35,7 +35,7 @@ mysql_handle mysql_client::log_in(const store_url::endpoint& to, microseconds sh
     why.connection = true;
     return nullptr;
   }
-  // Our tables are named without their database. A server may keep its name in small letters.
+  // Our statements name tables without their database. A server may store its name in small letters.
   if (base::lower_case(server.database) != base::lower_case(settings_.database)) {
     why = make_own_fault(
         fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?",
@@ -109,8 +109,8 @@ mysql_server mysql_client::server() const {
 
 namespace {
 
-/// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster the
-/// variable has no effect, and a server without it does not matter.
+/// A Galera node may not know yet what another node granted, so BEGIN waits until it does. Outside a cluster the
+/// variable has no effect; a server without the variable needs none.
 void wait_for_cluster(MYSQL* handle) {
   fault ignored;
   if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);

@@ -16,16 +16,15 @@
 
 namespace dlock::stores::mysql {
 
-/// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be
-/// called from any thread.
+/// Connects to the servers of a URL. Thread safety: all functions may be called from any thread.
 class mysql_client {
  public:
   explicit mysql_client(mysql_settings settings);
 
   const mysql_settings& settings() const noexcept { return settings_; }
 
-  /// A scheme's connection, made of `(mysql_opened, arguments..., mysql_hosts&)`. Null, and the reason, if no server
-  /// takes locks within `limit`, or if `cancel` was requested.
+  /// Makes a scheme's connection from `(mysql_opened, arguments..., mysql_hosts&)`. Returns null and sets `why` if no
+  /// server accepts locks within `limit`, or `cancel` was requested.
   template <std::derived_from<mysql_connection> Connection, class... Arguments>
   std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
                                    const Arguments&... arguments) noexcept {
@@ -39,15 +38,15 @@ class mysql_client {
     return nullptr;
   }
 
-  // What the server of the last connection was, and can.
+  // About the server of the last connection.
   bool can_refuse_to_wait() const noexcept { return can_refuse_to_wait_.load(std::memory_order_relaxed); }
   bool can_skip_locked() const noexcept { return can_skip_locked_.load(std::memory_order_relaxed); }
   bool is_mariadb() const noexcept { return is_mariadb_.load(std::memory_order_relaxed); }
   mysql_server server() const;
 
  private:
-  /// Tries the hosts in turn, the last good one first; `limit` is the time that they share (mysql_hosts::share).
-  /// Without a link, and the reason, if none does, or if `cancel` was requested.
+  /// Tries the hosts in turn, the last good one first; they share `limit` (mysql_hosts::share). Returns no link and
+  /// sets `why` if none accepts locks, or `cancel` was requested.
   mysql_opened open(microseconds limit, const std::stop_token& cancel, fault& why);
   mysql_opened open_host(std::size_t host, microseconds share, const std::stop_token& cancel, fault& why);
   mysql_handle log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
@@ -64,13 +63,13 @@ class mysql_client {
   mysql_server server_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// Makes connections of the application's own to the servers of a URL, as the locks reach them. Thread safety: all
+/// Makes the application's own connections to the servers of a URL, with the settings of the locks. Thread safety: all
 /// functions may be called from any thread.
 class application_connections {
  public:
   explicit application_connections(mysql_settings settings) : settings_(std::move(settings)) {}
 
-  /// Tries the hosts in turn, the last good one first. Null, and the reason, if none takes writes.
+  /// Tries the hosts in turn, the last good one first. Returns null and sets `why` if none accepts writes.
   mysql_handle open(fault& why);
 
  private:

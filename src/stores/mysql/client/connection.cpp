@@ -40,16 +40,16 @@ constexpr short hang_up = POLLRDHUP;
 constexpr short hang_up = 0;  // poll() always reports POLLHUP and POLLERR
 #endif
 
-/// Whether one of these has happened on a socket; costs less than half a microsecond.
+/// Whether one of `events` has happened on a socket. Costs less than half a microsecond.
 bool has_happened(int socket, short events) noexcept {
   pollfd about{socket, events, 0};
   return ::poll(&about, 1, 0) > 0;
 }
 
-/// Whether the server has closed its side: what we would send then is certainly not done.
+/// Whether the server has closed its side, so that a statement sent now would certainly not be executed.
 bool closed_by_server(int socket) noexcept { return has_happened(socket, hang_up); }
 
-/// The server keeps its connections, and takes no writes on any of them.
+/// The server keeps its connections, but accepts no writes on any of them.
 bool refuses_all(int code) noexcept {
   constexpr std::array codes{1047, 1290, 1836, 1874, 3032, 4312, 4313};
   return std::find(codes.begin(), codes.end(), code) != codes.end();
@@ -79,8 +79,7 @@ void mysql_connection::interrupt() noexcept {
 
 bool mysql_connection::alive() noexcept {
   if (!usable() || hosts_.refusals(host_) != refusals_) return false;
-  // A server has nothing to say to a client that asked nothing, but why it is about to hang up. TLS has: its session
-  // tickets may still lie there unread.
+  // An idle server sends nothing but the reason for a hang-up. With TLS its session tickets may also be unread.
   const auto hang_up_events = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
   checked_ = !has_happened(socket_, hang_up_events);
   if (!checked_) interrupt();
@@ -92,18 +91,17 @@ void mysql_connection::note_error(fault& why) noexcept {
   try {
     why.text = fmt::format("{}: {}", where_, why.text);
   } catch (...) {
-    // Without that, then.
+    // Then this check is left out.
   }
-  // Our descriptor keeps the socket open; the server must see that the client is gone.
+  // Our descriptor keeps the socket open, but the server must notice that the client is gone.
   if (why.connection) interrupt();
 }
 
 bool mysql_connection::may_run(fault& why) {
-  // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
-  // In an open transaction that was not expected, only we would see the change, and it would be undone when the
-  // connection ends.
+  // A statement sent on an idle connection that the server has closed would have an unknown outcome. In an unexpected
+  // open transaction only we would see the change, and the end of the connection would undo it.
   const bool strange = usable() && !in_autocommit(handle());
-  const bool checked = std::exchange(checked_, false);  // just now
+  const bool checked = std::exchange(checked_, false);  // alive() checked just now
   if (usable() && !strange && (checked || !closed_by_server(socket_))) return true;
   std::string text =
       strange ? "the connection was in a transaction that dlock has not begun" : "the connection was closed";
@@ -113,21 +111,22 @@ bool mysql_connection::may_run(fault& why) {
   return false;
 }
 
-// A deadlock undoes the statement, and the server asks to try it again: once others are through it goes. So does a row
-// that changed while a statement with a sub-query waited for it (innodb_snapshot_isolation): the next try sees it.
+// A deadlock undoes the statement, and the server asks to repeat it: it succeeds once the others are through. The same
+// holds for a row that changed while a statement with a sub-query waited for it (innodb_snapshot_isolation): the next
+// attempt sees the change.
 bool mysql_connection::retry(const fault& why, tries& so_far) const {
   const auto code = static_cast<unsigned>(why.native);
   if (code != mysql_deadlock && code != mysql_record_changed) return false;
   const auto now = std::chrono::steady_clock::now();
   if (so_far.count++ == 0) so_far.first = now;
   if (so_far.count == most_tries || now - so_far.first > longest_retry || !usable()) return false;
-  // Losers of the same deadlock must not come back in step.
+  // The losers of one deadlock must not retry in step.
   const auto share = (identity_.id * 7 + so_far.count * 13) % 32;
   std::this_thread::sleep_for(microseconds{(so_far.count < 8 ? 20 : 200) * static_cast<int>(share)});
   return true;
 }
 
-/// False: there is an error, or (no text in `why`) the server prepares none now.
+/// Returns false if there is an error, or (without a text in `why`) the server prepares no statements now.
 bool mysql_connection::ready(mysql_statement& statement, fault& why) {
   if (statement.prepared()) return true;
   if (statement.sent_as_text()) return false;
@@ -157,7 +156,7 @@ outcome mysql_connection::execute_as_text(const mysql_statement& statement, mysq
 
 outcome mysql_connection::execute(mysql_statement& statement, mysql_done& done, columns row, fault& why) {
   if (!ready(statement, why)) {
-    // Not even prepared: nothing of it can run.
+    // It was not even prepared, so nothing of it can run.
     return why.text.empty() ? execute_as_text(statement, done, row, why) : outcome::failed;
   }
   const auto said = statement.execute(why);
@@ -175,7 +174,7 @@ outcome mysql_connection::repeat(fault& why, Send send, bool table_was_there) {
     const outcome said = send();
     if (said == outcome::yes || said == outcome::absent) return said;
     note_error(why);
-    // Tools that change a table by a copy take it away for a moment.
+    // Tools that alter a table by a copy remove it for a moment.
     if (table_was_there && why.native == static_cast<int>(mysql_no_such_table) &&
         so_far.without_table++ != most_tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
@@ -193,7 +192,7 @@ outcome mysql_connection::run(mysql_statement& statement, mysql_done& done, faul
 std::string mysql_connection::synced(std::string text) const {
   if (!cluster_) return text;
   if (!quick_ || !text.starts_with(mysql::quick_prefix)) return std::string(mysql::sync_prefix) + text;
-  // One SET STATEMENT sets both.
+  // One SET STATEMENT sets both variables.
   return text.replace(0, mysql::quick_prefix.size(), mysql::quick_sync_prefix);
 }
 
@@ -301,9 +300,9 @@ reply reply_of_exception(mysql_connection& connection, const char* doing) noexce
       failed.why = make_own_fault(std::string(doing) + ": " + e.what());
     }
   } catch (...) {
-    // No memory for the text.
+    // Memory ran out for the text.
   }
-  // The cancellation ends this connection at the server, by its identity: it must not be used any more.
+  // The cancellation ends this connection at the server, by its identity, so it must not be used again.
   failed.why.transient = failed.why.connection = true;
   connection.interrupt();
   return failed;
@@ -312,7 +311,7 @@ reply reply_of_exception(mysql_connection& connection, const char* doing) noexce
 connection_identity mysql_connection::neighbour(std::uint64_t number) const {
   auto found = identity_;
   found.id = number;
-  // Where the server does not say when it was started, this connection knows only what it has read itself.
+  // If the server does not say when it was started, the value is only valid for this connection.
   if (found.incarnation.starts_with('@')) found.incarnation.insert(0, fmt::format("connection {}", identity_.id));
   return found;
 }
@@ -338,8 +337,8 @@ kill_result kill(mysql_connection& by, const connection_identity& of, kill_what 
 
 bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept {
   if (lost.id == 0) return true;
-  // Killed is not gone: a statement notices when it looks, and it rolls back first. Asked by KILL again, because the
-  // process list does not show other users' connections to everybody.
+  // A killed statement is not gone yet: it must notice the KILL and roll back. KILL again asks whether it is gone,
+  // because the process list shows other users' connections only to some users.
   for (int tries = 0; tries != 100; ++tries) {
     const auto result = kill(by, lost, kill_what::connection);
     if (result != kill_result::done) return result == kill_result::gone;

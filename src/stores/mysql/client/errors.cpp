@@ -14,7 +14,7 @@ struct table_line {
   const char* flags;  // u: outcome unknown, t: transient, c: connection of no more use, b: busy, v: text shows values
 };
 
-// Sorted by number. The one place where dlock decides what an error means.
+// Sorted by number. Only this table decides what an error means.
 constexpr auto table = std::to_array<table_line>({
     {1020, "tb"},   // record has changed since last read: MariaDB with innodb_snapshot_isolation, its newer default
     {1021, "t"},    // disk full
@@ -122,7 +122,7 @@ constexpr auto table = std::to_array<table_line>({
     {9001, "tc"},   // ProxySQL: no server could be reached
 });
 
-/// Numbers that may come after the statement was done: those that say nothing, and those of proxies.
+/// Errors that may come after the statement was executed: those without a meaning, and those of proxies.
 bool says_nothing(unsigned code) noexcept {
   constexpr unsigned unknown_error = 1105, internal_error = 1815, first_of_proxies = 9000;
   return code == unknown_error || code == internal_error || code >= first_of_proxies;
@@ -156,8 +156,8 @@ bool goes_as_text(unsigned code) noexcept {
 }
 
 bool tls_may_succeed_later(std::string_view text) noexcept {
-  // MariaDB's library has OpenSSL's text, or the system's with its number: 11 is what is left in errno when the peer
-  // has closed the connection. MySQL's has OpenSSL's, where "lib(0)" means that OpenSSL itself found nothing wrong.
+  // MariaDB's library returns OpenSSL's text, or the system's with its number: 11 is what is left in errno when the
+  // peer has closed the connection. MySQL's returns OpenSSL's, where "lib(0)" means that OpenSSL itself found no error.
   constexpr auto network =
       std::to_array<std::string_view>({"unexpected eof", "lib(0)", "(11)", "(32)", "(101)", "(103)", "(104)", "(110)",
                                        "(113)", "reset by peer", "timed out"});

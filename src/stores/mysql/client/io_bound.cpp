@@ -13,7 +13,7 @@ namespace dlock::stores::mysql {
 
 namespace {
 
-// The library's hook gets the socket and nothing else, so a bound belongs to its thread.
+// The library's hook gets only the socket, so a bound belongs to its thread.
 thread_local const mysql_io_bound* present = nullptr;
 
 }  // namespace
@@ -35,7 +35,7 @@ bool mysql_io_bound::over() noexcept {
 int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
   using namespace std::chrono;
   const auto* const bound = present;
-  // The library makes the socket without it; this is the first that is seen of it, before TLS and the login.
+  // The library opens the socket without it. The hook sees it first, before TLS and the login.
   if (bound != nullptr) ::fcntl(socket, F_SETFD, FD_CLOEXEC);
   auto now = clock::now();
   const auto own_end = timeout_ms > 0 ? now + milliseconds{timeout_ms} : clock::time_point::max();

@@ -9,11 +9,11 @@
 
 namespace dlock::stores::mysql {
 
-/// While one of these lives, whatever the client library waits for on its thread ends at `end`, and soon once `cancel`
-/// is requested: TCP, TLS, login and every statement, to the millisecond. Not the look-up of a host's name, which
-/// nothing can end. The library's own timeouts count whole seconds, and each wait by itself.
+/// While an object of this class lives, every wait of the client library on its thread ends at `end`, or soon after
+/// `cancel` is requested: TCP, TLS, login and statements, to the millisecond. Only the look-up of a host name can't be
+/// interrupted. The library's own timeouts count whole seconds, and each wait separately.
 ///
-/// MySQL's own library has nothing to hook into: there only its timeouts bound the waiting (docs/operations.md).
+/// MySQL's own library has no such hook, so there only its timeouts bound the waiting (docs/operations.md).
 class mysql_io_bound {
  public:
   using clock = std::chrono::steady_clock;
@@ -24,11 +24,11 @@ class mysql_io_bound {
   mysql_io_bound(const mysql_io_bound&) = delete;
   mysql_io_bound& operator=(const mysql_io_bound&) = delete;
 
-  /// Has this connection's waits bounded wherever there is a mysql_io_bound. Before it connects.
+  /// Bounds the waits of this connection while a mysql_io_bound exists. Must be called before it connects.
   static void apply(MYSQL* handle) noexcept;
-  /// Whether the present one of this thread has ended, or its `cancel` was requested. False: there is none.
+  /// Whether this thread's bound has ended, or its `cancel` was requested. False if there is none.
   static bool over() noexcept;
-  /// False: the client library has nothing to hook into.
+  /// Returns false if the client library has no hook.
   static bool works() noexcept;
 
  private:

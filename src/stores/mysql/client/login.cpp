@@ -24,7 +24,7 @@ namespace {
 
 constexpr auto final_for = 10s;
 
-/// Access denied, a password that has expired, an account that is locked or blocked.
+/// Whether the login was refused: access denied, or an expired password, or a locked or blocked account.
 bool is_refused_login(int code) noexcept {
   constexpr std::array codes{1044, 1045, 1698, 1862, 3118, 3955, 4151};
   return std::find(codes.begin(), codes.end(), code) != codes.end();
@@ -64,8 +64,7 @@ struct login_attempt::book {
   }
 };
 
-/// In a child of fork() the parent's mutex may be locked, and threads may be counted that are not there. Never
-/// destroyed.
+/// Not the parent's in a child of fork(), where its mutex may be locked and its threads are missing. Never destroyed.
 login_attempt::book& login_attempt::present() {
   static std::atomic<book*> latest{nullptr};
   auto* found = latest.load();

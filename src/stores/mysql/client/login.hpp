@@ -8,21 +8,21 @@
 
 namespace dlock::stores::mysql {
 
-/// One attempt to log in. Servers count refused logins, and block an account, for all programs, after a few. So after a
-/// refusal this process tries the same login no more for 10 s. As long as it is not known whether a login is accepted,
-/// one thread tries it, and the others wait for its result, as long as their mysql_io_bound lets them.
+/// One attempt to log in. Servers count refused logins, and after a few block an account for all programs. So after a
+/// refusal this process does not try the same login again for 10 s. While it is unknown whether a login is accepted,
+/// one thread tries it, and the others wait for its result within their mysql_io_bound.
 class login_attempt {
  public:
-  /// `account`: who logs in, by which password, where and how.
+  /// `account` is the user, password, server and TLS settings of the login.
   explicit login_attempt(const std::string& account);
   ~login_attempt();
   login_attempt(const login_attempt&) = delete;
   login_attempt& operator=(const login_attempt&) = delete;
 
-  /// Why it must not be made. Null: it may.
+  /// The reason why it must not be tried, or null.
   const fault* refusal() const noexcept { return refusal_.get(); }
   void accepted() noexcept;
-  /// Adds to the fault of a refused login when the next one is tried; of another fault nothing is kept.
+  /// Adds to the fault of a refused login when the next attempt may be made. Keeps nothing of other faults.
   void failed(fault& why);
 
  private:

@@ -22,7 +22,7 @@ namespace dlock::stores::mysql {
 
 namespace {
 
-/// The client library counts whole seconds, and 0 means no limit.
+/// Rounds up to the client library's whole seconds, where 0 means no limit.
 unsigned whole_seconds(std::chrono::microseconds time) {
   using namespace std::chrono;
   return static_cast<unsigned>(std::max<seconds::rep>(1, ceil<seconds>(time).count()));
@@ -32,7 +32,7 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 
 #ifdef MARIADB_PACKAGE_VERSION
 void set_tls(MYSQL* handle, const mysql_settings& settings) {
-  // "enforce" without verification falls back to plain text without a word: the cipher is looked at afterwards.
+  // "enforce" without verification silently falls back to plain text, so the cipher is checked afterwards.
   const mysql_bool enforce = settings.tls != tls_mode::off;
   const mysql_bool verify = settings.tls == tls_mode::verify;
   mysql_optionsv(handle, MYSQL_OPT_SSL_ENFORCE, &enforce);
@@ -45,7 +45,8 @@ void set_tls(MYSQL* handle, const mysql_settings& settings) {
   if (settings.tls == tls_mode::require) mode = SSL_MODE_REQUIRED;
   if (settings.tls == tls_mode::verify) mode = SSL_MODE_VERIFY_IDENTITY;
   mysql_options(handle, MYSQL_OPT_SSL_MODE, &mode);
-  // Without TLS, caching_sha2_password encrypts the password with the server's key; the other library asks by itself.
+  // Without TLS, caching_sha2_password encrypts the password with the server's key. MariaDB's library asks for the key
+  // by itself.
   const mysql_bool ask = true;
   mysql_options(handle, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &ask);
 }
@@ -64,7 +65,7 @@ void set_options(MYSQL* handle, const mysql_settings& settings, microseconds lim
   mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   const unsigned protocol = settings.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
-  // Otherwise a server that is not what it seems may ask for any file that this process can read.
+  // Otherwise a forged server could ask for any file that this process can read.
   const unsigned files = 0;
   mysql_options(handle, MYSQL_OPT_LOCAL_INFILE, &files);
   mysql_io_bound::apply(handle);
@@ -132,7 +133,7 @@ mysql_handle log_in(const mysql_settings& settings, const mysql_login& login, co
   set_options(handle.get(), settings, limit, by);
   std::optional<base::no_sigpipe> guard;
   if (settings.tls != tls_mode::off) guard.emplace();
-  // CLIENT_FOUND_ROWS, which ODB needs as well: rows are counted that matched, changed or not.
+  // CLIENT_FOUND_ROWS counts rows that matched, changed or not. ODB needs it as well.
   if (mysql_real_connect(handle.get(), or_null(host.host), or_null(login.user), login.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
                          CLIENT_FOUND_ROWS) == nullptr) {
@@ -142,7 +143,7 @@ mysql_handle log_in(const mysql_settings& settings, const mysql_login& login, co
     if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
     return nullptr;
   }
-  // A program that is started on another thread before this gets the socket; mysql_io_bound keeps that time short.
+  // A program that another thread starts before this gets the socket; mysql_io_bound keeps that time short.
   ::fcntl(mysql_socket(handle.get()), F_SETFD, FD_CLOEXEC);
   const bool encrypted = mysql_get_ssl_cipher(handle.get()) != nullptr;
   if (encrypted) keep_sigpipe_from(handle.get());
@@ -183,8 +184,8 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
 mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                                  fault& why) {
   auto handle = connected(settings, host, limit, user_of::application, why);
-  // What the client asked for in its handshake the server may not know, or not heed (character-set-client-handshake);
-  // it says nothing then.
+  // The server may not know the character set of the handshake, or ignore it (character-set-client-handshake), without
+  // an error.
   const auto doing = fmt::format("dlock: {}: setting the character set", settings.name);
   if (handle && !run_mysql(handle.get(), "SET NAMES utf8mb4", doing, nullptr, why)) {
     why.connection = true;
@@ -275,7 +276,7 @@ struct known_variable {
   session_variable variable;
 };
 
-// docs/operations.md says of each why it is set. What may be changed only by privileged users is not in the list.
+// docs/operations.md explains each variable. Those that only privileged users may change are not in the list.
 constexpr known_variable known[] = {
     {all, {"autocommit", "1"}},
     // The same under the standard's name and the older one: MariaDB has the former since 11.1.
@@ -309,7 +310,7 @@ on kind_of(MYSQL* handle) {
   return version_of(handle) < 110'100 ? mariadb : mariadb_11;
 }
 
-/// Sets those that the server knows. It says which it does not know by a text alone, so each half is tried by itself.
+/// Sets those that the server knows. Only an error's text names an unknown one, so this tries each half separately.
 bool set_known(MYSQL* handle, std::span<const session_variable> variables, std::string_view doing, fault& why) {
   constexpr int unknown_variable = 1193;
   std::string sql;

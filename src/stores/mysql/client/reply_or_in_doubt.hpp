@@ -10,14 +10,14 @@
 
 namespace dlock::stores::mysql {
 
-/// Not done, for a reason that stays.
+/// A reply that the request was not executed, for a lasting reason.
 inline reply refuse(std::string text) { return {.why = make_own_fault(std::move(text))}; }
 
 /// The reply of a verb whose exception is being handled. Its outcome is unknown, because the statement may have been
 /// sent.
 reply reply_of_exception(mysql_connection& connection, const char* doing) noexcept;
 
-/// Runs the body of a verb, which must not throw: what it throws becomes a fault.
+/// Runs the body of a verb, which must not throw. Exceptions of the body become faults.
 template <class Body>
 reply reply_or_in_doubt(mysql_connection& connection, const char* doing, Body&& body) noexcept {
   try {
@@ -29,13 +29,13 @@ reply reply_or_in_doubt(mysql_connection& connection, const char* doing, Body&& 
   }
 }
 
-/// An INSERT that found the row there already says no: somebody else made it.
+/// Turns the error of an INSERT whose row exists into a "no", because another process made the row.
 inline reply unless_there(reply answer) {
   return answer.why.native == static_cast<int>(mysql_duplicate_key) ? reply{.result = outcome::no} : answer;
 }
 
-/// Sees to the fence of a grant that was made. The server sends it with its answer, unless the table has a trigger:
-/// then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
+/// Completes the fence of a grant. The server sends it with its reply, unless the table has a trigger: then the server
+/// sends 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
 template <class Select>
 void tell_fence(mysql_connection& connection, Select&& select, reply& answer) {
   if (answer.fence != 0) return;
@@ -46,7 +46,7 @@ void tell_fence(mysql_connection& connection, Select&& select, reply& answer) {
     answer.fence = unsigned_of(rows.front().at(0));
   }
   if (answer.fence != 0) return;
-  // Granted, but its fence is unknown: as a grant without an answer it is cancelled, by session and nonce.
+  // Granted, but with an unknown fence: like a grant without a reply it is cancelled by session and nonce.
   if (said == outcome::yes) {
     answer.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
     connection.note_error(answer.why);

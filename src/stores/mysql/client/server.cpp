@@ -17,9 +17,9 @@ constexpr std::string_view mariadb_cluster =
     "VARIABLE_NAME='WSREP_CLUSTER_STATE_UUID')";
 constexpr std::string_view mysql_node = "@@server_uuid";
 
-// Uptime is counted from the start of the statement, as UNIX_TIMESTAMP() is, so the difference is the second
-// in which the server started: always the same number, whatever happens to the clock.
-// A Galera node that has lost its cluster answers this all the same, and it keeps its clients.
+// Uptime and UNIX_TIMESTAMP() both count to the start of the statement, so the difference is the second in which the
+// server started: always the same number, even if the clock is set. A Galera node that has lost its cluster still
+// answers this, and keeps its clients.
 constexpr const char* mariadb_sql =
     "SELECT CONNECTION_ID(), {}, "
     "UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
@@ -82,7 +82,7 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   server.id = cluster ? std::string(of_cluster) + *row.at(4) : server.node;
   server.id_sql = cluster ? mariadb_cluster : mariadb ? mariadb_node : mysql_node;
   server.refusal = mysql_refusal(row);
-  // A proxy answers the handshake with a number that is not the server's.
+  // A proxy's handshake has a number that is not the server's.
   if (server.connection != mysql_thread_id(handle)) server.node = behind_proxy;
   return true;
 }

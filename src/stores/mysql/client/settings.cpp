@@ -35,7 +35,7 @@ std::chrono::milliseconds take_timeout(store_url& url, const char* name) {
 }
 
 void take_tls(mysql_settings& into, store_url& url) {
-  // A socket leads to this machine, so the connection can't be read on the way.
+  // A socket leads to this machine, so nobody can read the connection on the way.
   into.tls = parse_tls(url.take_param("tls", into.socket.empty() ? "prefer" : "off"));
   into.tls_ca = url.take_param("tls_ca");
   into.tls_cert = url.take_param("tls_cert");
@@ -72,12 +72,12 @@ void take_hosts(mysql_settings& into, store_url& url) {
 mysql_settings mysql_settings::take(store_url& url) {
   mysql_settings settings;
   settings.name = url.redacted();
-  url.take_param("scheme");  // it chose the reader of this URL
+  url.take_param("scheme");  // the scheme's parser has been chosen by it
   settings.user = url.user;
   settings.password = url.password;
   settings.credentials =
       stores::credentials<stores::mysql_login>::take(url, set_credentials, [](const auto& text) { bad(text); });
-  // Of mysql:///database too, where no host stands before it.
+  // Also for mysql:///database, which has no host before the path.
   settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   if (settings.database.empty()) bad("there is no database: mysql://user@host/database");
   take_hosts(settings, url);
@@ -102,8 +102,8 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr auto lately = 1min;
-constexpr microseconds least = 100ms;  // of a share
-constexpr microseconds most = 1s;      // of a host that has given no reason for more
+constexpr microseconds least = 100ms;  // the least share
+constexpr microseconds most = 1s;      // the share of a host that never needed more
 }  // namespace
 
 mysql_hosts::mysql_hosts(std::size_t count, microseconds longest) : longest_(longest), states_(count) {}
@@ -148,7 +148,7 @@ void mysql_hosts::failed(std::size_t host, clock::time_point now, microseconds a
 }
 
 void mysql_hosts::refuses(std::size_t host, std::uint64_t seen, clock::time_point now) {
-  // Others that find it out as well tell nothing new: a connection made meanwhile would be dropped for that.
+  // Threads that notice the same refusal must not count it again, because that would drop connections made meanwhile.
   if (states_[host].refusals.compare_exchange_strong(seen, seen + 1)) failed(host, now, 0us);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using methods = st_mariadb_methods;
 
-/// The library's own, which are the same for all connections.
+/// The library's own methods, the same for all connections.
 const methods* original = nullptr;
 
 template <auto Member, class Result, class... Arguments>
@@ -31,7 +31,8 @@ void guard_all(methods& into) {
   (guard<Members>(into, Members), ...);
 }
 
-/// Whatever writes or reads passes through this table, by which the library lets plugins take its place.
+/// Makes a table of methods that all reads and writes pass through. The library has such a table so that plugins can
+/// replace it.
 methods guarded_methods(const methods& all) {
   original = &all;
   methods made = all;
@@ -43,7 +44,7 @@ methods guarded_methods(const methods& all) {
   return made;
 }
 
-/// The table of another minor version may be longer.
+/// Another minor version may have a longer table.
 bool is_known_library() noexcept {
   return version_in(mysql_get_client_info()) / 100 == MARIADB_PACKAGE_VERSION_ID / 100;
 }

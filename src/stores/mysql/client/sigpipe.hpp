@@ -5,11 +5,11 @@
 
 namespace dlock::stores::mysql {
 
-/// From now on nothing that the client library does on this connection raises SIGPIPE. TLS
-/// libraries write without MSG_NOSIGNAL, also while they read. For connections with TLS, after they were made.
+/// Makes sure that the client library raises no SIGPIPE on this connection. TLS libraries write without MSG_NOSIGNAL,
+/// even while they read. It is for connections with TLS, after they were made.
 ///
-/// Client libraries have SIGPIPE ignored by the whole process when they are first used. A program may set it back.
-/// With MySQL's own library, and a MariaDB library of another minor version than dlock was built with, it must not.
+/// Client libraries make the whole process ignore SIGPIPE when they are first used. A program may set it back, but not
+/// with MySQL's own library or with a MariaDB library of another minor version than dlock was built with.
 void keep_sigpipe_from(MYSQL* handle) noexcept;
 
 }  // namespace dlock::stores::mysql

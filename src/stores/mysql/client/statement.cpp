@@ -26,7 +26,7 @@ void mysql_field::bind(MYSQL_BIND& to) const noexcept {
   if (null_ != nullptr) to.is_null = null_;
   if (number) return;
   to.buffer_length = room_;
-  if (size_ != nullptr) to.length = size_;  // otherwise all of it
+  if (size_ != nullptr) to.length = size_;  // otherwise it is the whole size
 }
 
 std::string mysql_field::literal() const {
@@ -165,7 +165,7 @@ std::string mysql_statement::written_out() const {
   std::string sql;
   sql.reserve(sql_.size() * 2);
   auto parameter = parameters_.begin();
-  char quote = 0;  // of the quoted text that it is in: a name may contain a question mark
+  char quote = 0;  // the quotation mark of the text that it is in; a name may contain a question mark
   for (const char c : sql_) {
     if (c == '?' && quote == 0) {
       sql.append((parameter++)->literal());

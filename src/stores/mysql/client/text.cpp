@@ -11,7 +11,7 @@
 namespace dlock::stores::mysql {
 namespace {
 
-/// Bytes of the code point that begins here, or 0 if none does.
+/// The size of the code point that begins here, or 0 if none does.
 std::size_t code_point_size(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);

@@ -11,34 +11,33 @@
 
 namespace dlock::stores::mysql {
 
-/// The first `characters` of a text as well-formed UTF-8: a '?' for each byte that is none. What a strict
-/// server takes whatever the host's name or the user's label holds.
+/// The first `characters` of a text as well-formed UTF-8, with a '?' for each invalid byte, so that a strict server
+/// accepts any host name and label.
 std::string clip_utf8(std::string_view text, std::size_t characters);
 
 bool is_utf8(std::string_view text) noexcept;
 
-/// An id as a BINARY(16) column has it.
+/// An id as the value of a BINARY(16) column.
 std::string_view bytes_of(const id128& id) noexcept;
-/// Zero for NULL, which is no bytes at all, and for anything but 16 bytes.
+/// Returns zero for NULL, which has no bytes, and for anything but 16 bytes.
 id128 id_of(std::string_view bytes) noexcept;
 
-/// A number as the server writes it; NULL: 0.
+/// Reads a number from the server's text; NULL reads as 0.
 std::int64_t integer_of(const std::optional<std::string>& text) noexcept;
 std::uint64_t unsigned_of(const std::optional<std::string>& text) noexcept;
 
 // ---- in SQL ---------------------------------------------------------------------------------------------------------
 
-/// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
+/// Writes bytes as a literal that needs no escaping in any character set, such as X'0A1B'.
 std::string mysql_literal(std::string_view bytes);
 inline std::string mysql_literal(const id128& id) { return mysql_literal(bytes_of(id)); }
-/// "`name`", with the quotation marks inside doubled.
+/// Returns "`name`", with the quotation marks inside doubled.
 std::string quote_mysql_name(std::string_view name);
-/// Whether a text can stand between single quotation marks as it is: printable ASCII, without them and without
-/// backslashes.
+/// Whether a text needs no escaping between single quotes: printable ASCII without single quotes and backslashes.
 bool needs_no_escaping(std::string_view text) noexcept;
-/// A text in utf8mb4, as a literal: as it is where it can.
+/// A text in utf8mb4 as a literal, quoted if it needs no escaping.
 std::string mysql_text_literal(std::string_view text);
-/// A value as a literal, whatever the character set.
+/// A value as a literal for any character set.
 std::string mysql_value_literal(const verification::parameter& value);
 
 }  // namespace dlock::stores::mysql

@@ -116,13 +116,13 @@ void for_update_store::prepare() {
   made->table = table.table();
   made->key = table.key(settings_.key);
   made->begin = fmt::format("FROM {} WHERE {}=", made->table, made->key.quoted());
-  // A shared lock of what the key's index has all of locks the entry of that index alone, while other programs may have
-  // locked the row by its primary key.
+  // A shared lock on columns that the key's index contains locks only the entry of that index, while other programs may
+  // have locked the row by its primary key.
   made->take = fmt::format("SELECT 1 {}{} FOR UPDATE NOWAIT", made->begin, shared_table::key_parameter(made->key, "?"));
   const auto* const outside = table.outside_index_of(made->key);
   made->selected = outside == nullptr ? "1" : "1, " + outside->quoted();
   made->shared = outside == nullptr ? "FOR UPDATE" : client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
-  // A limit of the server's for transactions that rest would end our leases early.
+  // The server's limit for idle transactions would end our leases early.
   if (client_.is_mariadb()) {
     made->idle_limits =
         ", idle_transaction_timeout=0, idle_readonly_transaction_timeout=0, idle_write_transaction_timeout=0";
@@ -163,7 +163,7 @@ void for_update_store::execute(connection& connection, std::span<const request> 
         case verb::extend: return extend(by, each);
         case verb::release:
         case verb::cancel: return free(by, each);
-        case verb::take_over:  // the server frees what the dead held
+        case verb::take_over:  // the server frees a dead holder's locks
         case verb::pass_on: break;
       }
       return {.result = outcome::no, .statements = 0};
@@ -188,13 +188,13 @@ reply for_update_store::take(waiting_connection& by, const request& request) {
       std::function<void()> closed = [this, key = std::string(request.resource), session = request.session,
                                       nonce = request.nonce] { listeners_.lock_deleted(key, session, nonce); };
       if (!with->hold(request.resource, request.session, request.nonce)) {
-        return {.result = outcome::unknown};  // two rows' worth of one key? the connection ends, and its lock with it
+        return {.result = outcome::unknown};  // two rows with one key: the connection ends, and its lock with it
       }
       with->link->noticed = hangups_.add(with->link->link.socket(), std::move(closed));
       answer.fence = request.nonce;
       return answer;
     }
-    // The server ends those that rest. What it had not begun goes to another one.
+    // The server ends idle connections. A statement that it had not begun is sent on another one.
     const bool gone = !with->link->link.usable();
     if (!gone) with->put_back();
     if (gone && !fresh && answer.result == outcome::failed) continue;
@@ -202,7 +202,8 @@ reply for_update_store::take(waiting_connection& by, const request& request) {
   }
 }
 
-/// absent: there is no such row. Whatever is not said yes to is rolled back, or its connection is ended.
+/// Returns absent if there is no such row. Unless it returns yes, the transaction is rolled back or the connection
+/// ended.
 reply for_update_store::lock_row(waiting_connection& by, const request& request,
                                  const std::shared_ptr<row_lock_connection>& on) {
   reply answer;
@@ -216,7 +217,7 @@ reply for_update_store::lock_row(waiting_connection& by, const request& request,
   if (answer.result == outcome::yes && on->found) return answer;
   if (answer.result == outcome::yes) answer.result = outcome::absent;
   if (answer.result == outcome::failed && answer.why.contended) answer = {.result = outcome::no};
-  // The transaction has begun, and would keep the table's definition from being changed.
+  // The open transaction would block changes of the table's definition.
   fault why;
   ++answer.statements;
   if (answer.result == outcome::unknown || mine->query("ROLLBACK", "roll back", nullptr, why) != outcome::yes)
@@ -236,12 +237,12 @@ reply for_update_store::make_row(waiting_connection& by, const request& request)
   auto answer = by.change(sql, "make a row");
   answer.statements = 3;
   const bool there = answer.why.native == static_cast<int>(mysql_duplicate_key);
-  // Free now, as far as is known: the next take shows it.
+  // The key looks free now; the next take shows whether it is.
   if (answer.result == outcome::yes || there) return {.result = outcome::no, .statements = 3};
   return answer;
 }
 
-/// Out of the registry, if it is that grant.
+/// Removes the grant from the registry, if the key still has it.
 std::optional<link_pool::borrowed> for_update_store::remove(std::string_view key, const link_pool::held& grant) {
   auto removed = pool_.remove(key, grant);
   if (removed) hangups_.remove(std::exchange(grant.link->noticed, 0));
@@ -270,7 +271,7 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   reply answer;
   auto& link = grant->link->link;
   auto mine = link.wait_exclusive_use(by.caller(), answer.why);
-  if (!mine && link.usable()) return answer;  // busy for too long
+  if (!mine && link.usable()) return answer;  // it was busy for too long
   auto with = remove(request.resource, *grant);
   if (!with) return {.result = outcome::no, .statements = 0};
   if (!mine) return {.result = outcome::no};
@@ -280,13 +281,13 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
     with->put_back();
     return answer;
   }
-  link.end();  // never used again, so that the server frees the row
+  link.end();  // not used again, so that the server frees the row
   answer.result = outcome::unknown;
   return answer;
 }
 
-/// Of a poll that was contended. MySQL has different numbers for a locked table and for a locked row. In MariaDB a
-/// statement about no row is contended only if the table is locked.
+/// Whether a contended poll met a locked table. MySQL has different error numbers for a locked table and a locked row.
+/// In MariaDB a statement that concerns no row is contended only if the table is locked.
 bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const {
   if (!client_.is_mariadb()) return polled.why.native == static_cast<int>(mysql_lock_wait_timeout);
   ++polled.statements;

@@ -22,7 +22,7 @@
 
 namespace dlock::stores::mysql::for_update {
 
-/// A connection that can have a row locked by its open transaction. It commits nothing by itself.
+/// A connection whose open transaction can have a row locked. It never commits.
 struct row_lock_connection {
   row_lock_connection(std::unique_ptr<mysql_connection> connection, std::chrono::milliseconds timeout)
       : link(std::move(connection), timeout) {}
@@ -30,12 +30,12 @@ struct row_lock_connection {
   lock_holding_connection link;
   key_statement* take = nullptr;
   // Guarded by the exclusive use:
-  bool found = false;         ///< the last take has found a row
-  std::uint64_t noticed = 0;  ///< the watch for its end, while it holds a row
+  bool found = false;         ///< the last take found a row
+  std::uint64_t noticed = 0;  ///< the watch of the connection, while it holds a row
 };
 
-/// The connections of a store, each for one held lock, and what they hold. Thread safety: all functions from any
-/// thread; no I/O but the end of a connection.
+/// A store's connections, one for each held lock, and the registry of these locks. Thread safety: all functions from
+/// any thread. It does no I/O except to end a connection.
 class link_pool {
  public:
   explicit link_pool(std::size_t most) : most_(most) {}
@@ -46,8 +46,8 @@ class link_pool {
     std::shared_ptr<row_lock_connection> link{};
   };
 
-  /// A connection in use, or the right to make one (`link` is null). It is of no more use once this ends, unless it was
-  /// put back, or holds a row.
+  /// A connection in use, or the right to make one (`link` is null). Its destructor ends the connection, unless it was
+  /// put back or holds a row.
   class borrowed {
    public:
     borrowed(link_pool& from, std::shared_ptr<row_lock_connection> which) noexcept
@@ -56,7 +56,7 @@ class link_pool {
     borrowed& operator=(borrowed&&) = delete;
     ~borrowed();
     void put_back();
-    /// Enters into the registry what it holds. False: the key is held here already.
+    /// Records in the registry what the connection holds. Returns false if this process already holds the key.
     bool hold(std::string_view key, const id128& session, std::uint64_t nonce);
 
     std::shared_ptr<row_lock_connection> link;
@@ -65,12 +65,12 @@ class link_pool {
     link_pool* from_;
   };
 
-  /// Nothing: all are in use.
+  /// Returns nothing if all are in use.
   std::optional<borrowed> borrow();
   std::optional<held> find(std::string_view key) const;
-  /// Out of the registry, if it is that grant.
+  /// Removes the grant from the registry, if the key still has it.
   std::optional<borrowed> remove(std::string_view key, const held& grant);
-  /// Keys greater than `after`, in byte order.
+  /// Lists keys greater than `after`, in byte order.
   std::vector<std::pair<std::string, id128>> list(std::string_view after, std::size_t limit) const;
 
  private:
@@ -82,7 +82,7 @@ class link_pool {
 };
 
 struct for_update_settings : shared_table::table_settings {
-  /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
+  /// The URL takes precedence over `options`. Throws std::invalid_argument naming the parameter and its value.
   for_update_settings(store_url url, const for_update_options& options);
 
   std::string key{};
@@ -116,7 +116,7 @@ class for_update_store final : public store, private store_admin {
     return client_.open<waiting_connection>(limit, cancel, why);
   }
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  /// No lease depends on a session: each has a separate connection.
+  /// No lease depends on a session, because each has a separate connection.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
   void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.watch(key, listener);
@@ -124,14 +124,14 @@ class for_update_store final : public store, private store_admin {
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.unwatch(key, listener);
   }
-  /// Such a connection leaves nothing behind.
+  /// The engine's connections leave nothing behind.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
 
  private:
-  /// The table as it is.
+  /// The statements for the existing table.
   struct row_table_sql {
     std::string table{};
     shared_table::column key{};
@@ -139,13 +139,13 @@ class for_update_store final : public store, private store_admin {
     std::string take{};         ///< with the key as a parameter
     std::string idle_limits{};  ///< settings of a new connection; may be empty
     std::string
-        selected{};  ///< what a poll selects, so that it locks the row itself and not its place in an index alone
-    const char* shared = "";  ///< how a poll asks for the row
+        selected{};  ///< what a poll selects, so that it locks the row itself and not only its entry in an index
+    const char* shared = "";  ///< the end of a poll
     std::string where(std::string_view key) const;
   };
 
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
-  /// Of this store alone: the server lists no keys.
+  /// Lists only this store's keys, because the server lists none.
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no, .statements = 0}; }
@@ -173,11 +173,11 @@ class for_update_store final : public store, private store_admin {
   const for_update_settings settings_;
   mysql_client client_;
   store_listeners listeners_{};
-  hangup_watch hangups_{};  // outlives the connections
+  hangup_watch hangups_{};  // destroyed after the connections
   link_pool pool_;
   mutable base::mutex mutex_;
   std::shared_ptr<const row_table_sql> rows_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
-  blocking_waiters waiters_;                                              // its thread asks for rows_
+  blocking_waiters waiters_;                                              // its thread uses rows_
 };
 
 }  // namespace dlock::stores::mysql::for_update

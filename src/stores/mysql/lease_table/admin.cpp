@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What operators ask for, where it is MySQL's own.
+/// Operators' queries that only MySQL has.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ WHERE TABLE_SCHEMA = DATABASE()
   AND TABLE_NAME IN (:lock_table, :session_table, :floor_table)
 )";
 
-// By the names of dlock::lock_columns and dlock::expiring_lock_columns.
+// The columns are those of dlock::lock_columns and dlock::expiring_lock_columns.
 constexpr const char* tables_with_columns = R"(
 SELECT
   TABLE_SCHEMA, TABLE_NAME,
@@ -58,7 +58,7 @@ sql::lease_admin::row_question mysql_admin::revoke_holder_of(const row_id& row) 
   return {tables_.row_sql.revoke(row)};
 }
 
-/// "orders" is looked for in the database of the lock tables, "shop.orders" elsewhere.
+/// Looks for "orders" in the database of the lock tables, and for "shop.orders" in shop.
 sql::lease_admin::row_question mysql_admin::tables_with_locks(std::string_view name) const {
   const auto all = [](std::string_view which) { return sql::expand_any(tables_with_columns, {{"which", which}}); };
   if (name.empty()) return {all("TABLE_SCHEMA = DATABASE()")};

@@ -17,7 +17,7 @@ namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-/// Null: of another library.
+/// Returns null for a connection of another library.
 MYSQL* native_of(const sql::application_connection& with) noexcept {
   return with.library == sql::client_library::mysql ? static_cast<MYSQL*>(with.handle) : nullptr;
 }
@@ -35,13 +35,13 @@ struct column {
   text_column text{};
 };
 
-/// What is in the column, where the server names no character set.
+/// The character set of a column for which the server names none.
 std::string charset_of(const std::string& type) {
   const bool bytes = type.find("binary") != std::string::npos || type.find("blob") != std::string::npos;
   return bytes ? "binary" : "";
 }
 
-/// A table as information_schema shows it, and whether rows of it can be locked.
+/// A table according to information_schema, and whether its rows can be locked.
 class table_description {
  public:
   explicit table_description(row_table& table) : table_(table) {}
@@ -63,7 +63,7 @@ class table_description {
         mysql_value_literal(schema_), mysql_value_literal(split().second));
   }
 
-  /// What is wrong with it; empty: nothing.
+  /// Returns what is wrong with the table, or an empty text.
   std::string take_columns(const mysql_rows& rows) {
     if (rows.empty()) return missing("there is no such table, or the user may not see it");
     schema_ = rows.front().at(0).value_or("");
@@ -104,7 +104,7 @@ class table_description {
     return {};
   }
 
-  /// Whether what is wrong is that the table or a lock column is not there.
+  /// Whether the table or a lock column is missing.
   bool is_missing() const noexcept { return missing_; }
 
  private:
@@ -114,7 +114,7 @@ class table_description {
   }
   std::string no_column(const std::string& name) { return missing(fmt::format("it has no column {}", name)); }
 
-  /// Database (may be empty) and table.
+  /// Splits the name into database, which may be empty, and table.
   std::pair<std::string, std::string> split() const {
     auto name = sql::bare_name(table_.table, '`');
     const auto tail = quote_mysql_name(name);
@@ -133,7 +133,7 @@ class table_description {
   std::string check_owner() {
     const auto* const owner = find(table_.owner);
     if (owner == nullptr) return no_column(table_.owner);
-    // Not BINARY: it fills up with zero bytes what is shorter, and that is nobody's name any more.
+    // Not BINARY, which appends zero bytes to a shorter name and so makes it another one.
     const bool text = owner->type.find("char") != std::string::npos || owner->type == "varbinary";
     if (!text || owner->size < 50) {
       return fmt::format("column {} is {}({}): it must be text of at least 50 characters", table_.owner, owner->type,
@@ -210,12 +210,12 @@ verification mysql_application_database::release_of(const request& grant) const 
 
 reply mysql_application_database::blocker(connection& on, const request& key, connection_identity& out) noexcept {
   return sql::attempt<lease_connection>(on, "look for a verified transaction", [&](auto& with) {
-    // A row of the application's has no room for the number of a connection.
+    // A row of the application has no column for the number of a connection.
     if (key.row != nullptr) return reply{.result = outcome::no};
     const auto text = sql::write_values(tables_.sql.text(text_id::verifiers), {{"key", mysql_literal(key.resource)}});
     mysql_rows dirty;
     mysql_rows committed;
-    // For the next statement alone. The dirty read comes first: what is committed in between is then no higher.
+    // Only for the next statement. The dirty read comes first, so that a commit in between does not look newer.
     auto answer = with.read("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "read uncommitted");
     if (answer.result == outcome::yes) {
       answer = with.read(text, "read uncommitted", &dirty);
@@ -239,7 +239,7 @@ reply mysql_application_database::blocker(connection& on, const request& key, co
 std::string mysql_application_database::unfit_id(const row_table& table, std::span<const row_value> values) const {
   const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
   for (std::size_t i = 0; i < values.size() && i < table.id_text.size(); ++i) {
-    // The server would compare as numbers, and take '1', '01' and '1.0' for the same row.
+    // The server would compare as numbers, so that '1', '01' and '1.0' were the same row.
     if (std::holds_alternative<std::string>(values[i]) || table.id_text[i].charset.empty()) continue;
     return fmt::format("{} is a column of text, and the id is an integer: map it as std::string", table.id.at(i));
   }
@@ -274,7 +274,7 @@ std::string mysql_application_database::catch_up() const {
 bool mysql_application_database::ends_unseen() const noexcept try {
   return is_cluster(tables_.client.server());
 } catch (...) {
-  return true;  // no memory for the server's name
+  return true;  // memory ran out for the server's name
 }
 
 std::string mysql_application_database::sees(const request& grant) const {

@@ -21,7 +21,7 @@ struct batch {
   const mysql_row_sql& row_sql;
   std::span<const request> requests;
   std::span<reply> replies;
-  unsigned statements = 0;  ///< that were sent
+  unsigned statements = 0;  ///< the number of statements that were sent
 
   verb action() const noexcept { return requests.front().action; }
   bool of_keys() const noexcept { return requests.front().row == nullptr; }
@@ -38,14 +38,14 @@ struct batch {
 
 // ---- the statements -------------------------------------------------------------------------------------------------
 
-/// "X'61',X'62'": the keys of a condition.
+/// The keys of a condition: "X'61',X'62'".
 std::string key_list(std::span<const request> requests) {
   std::string list;
   for (const auto& each : requests) list += (list.empty() ? "" : ",") + mysql_literal(each.resource);
   return list;
 }
 
-/// "WHEN X'61' THEN 7 WHEN X'62' THEN 8": to each key the number of its request.
+/// Maps each key to the number of its request: "WHEN X'61' THEN 7 WHEN X'62' THEN 8".
 std::string number_by_key(std::span<const request> requests, std::uint64_t request::*number) {
   std::string cases;
   for (const auto& each : requests) {
@@ -55,7 +55,7 @@ std::string number_by_key(std::span<const request> requests, std::uint64_t reque
   return cases;
 }
 
-/// "SELECT X'61' AS new_key,7 AS new_nonce UNION ALL SELECT X'62',8": the keys that are to be inserted.
+/// The keys to insert: "SELECT X'61' AS new_key,7 AS new_nonce UNION ALL SELECT X'62',8".
 std::string new_keys(std::span<const request> requests) {
   std::string rows;
   for (const auto& each : requests) {
@@ -97,7 +97,7 @@ std::string change_keys(const lease_sql& statements, std::span<const request> re
                            {{"keys", keys}, {"session", session}, {"nonces", nonces}, {"own_ttl", own_ttl}});
 }
 
-/// `skip`: what changes all that nobody has locked.
+/// `skip`: changes only rows that no other transaction has locked.
 std::string change_text(const batch& b, bool skip) {
   return b.of_keys() ? change_keys(b.key_sql, b.requests, skip) : b.row_sql.change_all(b.requests, skip);
 }
@@ -113,9 +113,9 @@ std::string poll_text(const batch& b) {
   return sql::write_values(b.key_sql.text(text_id::batch_poll), {{"keys", key_list(b.requests)}});
 }
 
-/// Calls answer(i) for each request `i` that a row of a result is about, by the row's first column. Keys are told apart
-/// by their bytes, as the column does it. Rows are told apart by the numbers of their requests, because what the server
-/// takes for the same id is its own matter: of two requests about the same row the second finds none.
+/// Calls answer(i) for each request `i` that a row of the result is about, which the row's first column says: a key,
+/// compared by its bytes as the column does it, or for rows the number of the request, because only the server knows
+/// which ids it takes for the same. Of two requests about the same row the second finds none.
 template <class Answer>
 void for_requests(const batch& b, const mysql_rows::value_type& row, Answer&& answer) {
   if (!b.of_keys()) {
@@ -134,13 +134,14 @@ void fill_all(std::span<reply> replies, outcome said, const fault& why) {
   std::fill(replies.begin(), replies.end(), reply{.result = said, .why = why});
 }
 
-/// A row that was passed over because somebody's transaction has it locked: counts as busy.
+/// The reply for a row that was skipped because another transaction has it locked: it counts as busy.
 reply locked_row() {
   constexpr unsigned not_waited = 3572;
   return {.why = make_mysql_fault(not_waited, "HY000", "a transaction has the row locked", "a batch")};
 }
 
-/// It may have been done, but nobody can tell. As a batch without an answer it is settled on another connection.
+/// The reply of a change of which nobody knows whether it was executed. Like a batch without a reply it is settled on
+/// another connection.
 reply doubtful(lease_connection& on) {
   reply answer{.result = outcome::unknown,
                .why = make_own_fault("read a batch: a row is not as it was left", true, true)};
@@ -148,18 +149,18 @@ reply doubtful(lease_connection& on) {
   return answer;
 }
 
-/// What a request of releases or cancels finds of its grant after the change.
+/// The state of a grant after a release or cancel.
 enum class after_free {
-  free,  ///< as the request leaves it: nobody's, and granted to nobody since
-  held,  ///< its grant is still there
-  kept,  ///< likewise, but the request names it wrongly
-  gone,  ///< others have it, or it was deleted
+  free,  ///< the key is free, and was not granted since
+  held,  ///< the grant still exists
+  kept,  ///< the grant still exists, and the request names it wrongly
+  gone,  ///< others hold the key, or its row was deleted
 };
 
-/// What a row is after the change, for one request about it.
+/// The state of a row after the change, for one request about it.
 struct row_now {
-  bool granted = false;  ///< to that very attempt
-  bool free = false;     ///< a take could have it
+  bool granted = false;  ///< to the attempt of the request
+  bool free = false;     ///< a take would get it
   std::uint64_t fence = 0;
   after_free grant = after_free::gone;
 };
@@ -194,11 +195,11 @@ row_now application_row_now(const mysql_row_sql& sql, const request& asked, cons
   return now;
 }
 
-/// What one statement for all did.
+/// The result of the one statement.
 struct batch_change {
   outcome said = outcome::failed;
   std::uint64_t rows = 0;
-  bool skipped = false;    ///< it passed over rows that somebody has locked
+  bool skipped = false;    ///< it skipped rows that other transactions have locked
   bool too_large = false;  ///< it was not sent
   fault why{};
 };
@@ -211,19 +212,19 @@ void answer_grants(const batch& b, std::span<const row_now> rows, const batch_ch
       b.replies[i] = {.result = outcome::yes, .fence = rows[i].fence};
       ++granted;
     } else if (done.skipped && rows[i].free) {
-      b.replies[i] = locked_row();  // it looks as if nobody had asked
+      b.replies[i] = locked_row();  // it must look as if it had not been requested
     }
   }
   if (granted >= done.rows) return;
-  // More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and
+  // More was granted than is visible now. Like a grant without a reply, what is not visible is cancelled by session and
   // nonce.
   for (auto& each : b.replies) {
     if (each.result != outcome::yes) each = doubtful(b.on);
   }
 }
 
-/// How many were freed is known. Each of them is free now, or was taken by others, or deleted, as soon as it was. What
-/// was free before looks like what was freed.
+/// Only the number of freed rows is known. Each of them is free now, or was taken by others or deleted since. A row
+/// that was free before looks the same.
 void answer_frees(const batch& b, std::span<const row_now> rows, const batch_change& done) {
   const auto count = [&](after_free what) {
     return static_cast<std::uint64_t>(
@@ -245,7 +246,7 @@ void answer_frees(const batch& b, std::span<const row_now> rows, const batch_cha
         if (all_gone_were_freed) {
           b.replies[i].result = outcome::yes;
         } else if (freed_and_gone != 0 && b.action() == verb::release) {
-          b.replies[i] = doubtful(b.on);  // one of several: that it was freed, or that others had taken it before
+          b.replies[i] = doubtful(b.on);  // either it was freed, or others had taken it before
         }
         break;
     }
@@ -254,11 +255,11 @@ void answer_frees(const batch& b, std::span<const row_now> rows, const batch_cha
 
 // ---- what is sent ---------------------------------------------------------------------------------------------------
 
-/// Answers each request by its row, as it is after the change.
+/// Answers each request from the state of its row after the change.
 void read_back(batch& b, batch_change& done) {
   mysql_rows found;
   if (b.query(read_text(b), "read a batch", &found, nullptr, done.why) != outcome::yes) {
-    // The change was done, and nobody knows for whom: as doubtful().
+    // The change was executed, but nobody knows for which requests: as doubtful().
     done.why.transient = done.why.connection = true;
     b.on.interrupt();
     return fill_all(b.replies, outcome::unknown, done.why);
@@ -272,10 +273,10 @@ void read_back(batch& b, batch_change& done) {
   b.grants() ? answer_grants(b, rows, done) : answer_frees(b, rows, done);
 }
 
-/// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more
-/// without the locked rows if there are any; MySQL, which can't be told, passes over them at once. A server that knows
-/// no SKIP LOCKED fails the batch. An extension is not done once more: its caller repeats it for each row. If a node of
-/// a cluster frees fewer than there are, it is asked again when it has seen what others have committed.
+/// A locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and repeats the change
+/// without the locked rows if there are any; MySQL, which can't be told, skips them at once. A server without SKIP
+/// LOCKED fails the batch. An extension is not repeated here, because its caller repeats it for each row. If a node of
+/// a cluster frees fewer rows than it should, it is asked again after it has seen what others committed.
 batch_change run_change(batch& b, bool can_skip) {
   batch_change done;
   const bool extends = b.action() == verb::extend;
@@ -295,13 +296,13 @@ batch_change run_change(batch& b, bool can_skip) {
     done.why = {};
     run(true);
   }
-  // A node that has not seen our grants yet frees those that it knows.
+  // A node that has not seen our grants yet frees only those that it knows.
   if (done.said == outcome::yes && b.frees() && done.rows < b.requests.size() && !b.on.sync_prefix().empty()) {
     const auto freed = done.rows;
     done.said = b.query(b.on.synced(std::string(prefix) + change_text(b, done.skipped)), "a batch", nullptr, &done.rows,
                         done.why);
     if (done.said == outcome::yes) done.rows += freed;
-    if (done.said == outcome::failed && freed != 0) {  // not of all of them
+    if (done.said == outcome::failed && freed != 0) {  // only some were freed
       done.said = outcome::unknown;
       done.why.transient = done.why.connection = true;
       b.on.interrupt();
@@ -311,13 +312,13 @@ batch_change run_change(batch& b, bool can_skip) {
   return done;
 }
 
-/// Whether each is to be done for itself.
+/// Whether each request must be executed separately.
 bool refused(const batch& b, const batch_change& done) {
   if (done.too_large) return true;
   if (b.of_keys() || !b.on.usable()) return false;
-  // What the application's own triggers refuse is perhaps one of the rows.
+  // The application's triggers may refuse only one of the rows.
   if (done.said == outcome::failed && !done.why.contended && !done.why.connection) return true;
-  // An extension may be repeated, so the rows are asked one by one which of them somebody has locked.
+  // An extension may be repeated, so each row is extended separately to find the locked ones.
   return b.action() == verb::extend &&
          (done.why.contended || (done.said == outcome::yes && done.rows < b.requests.size()));
 }
@@ -334,7 +335,7 @@ bool change_all(batch& b, bool can_skip) {
   return true;
 }
 
-/// All or none. False: one of the keys is there already, or is being inserted by somebody else.
+/// Inserts all or none. Returns false if one of the keys exists, or another process is inserting it.
 bool insert_all(batch& b) {
   batch_change done;
   const auto text = std::string(b.on.quick_prefix()) + change_text(b, false);
@@ -342,11 +343,12 @@ bool insert_all(batch& b) {
   done.said = b.query(text, "insert a batch", nullptr, &done.rows, done.why);
   const bool there = done.why.native == static_cast<int>(mysql_duplicate_key);
   if (done.said == outcome::failed && (there || done.why.contended)) return false;
-  if (done.said == outcome::yes && done.rows == 0) return false;  // no floor: an insert of one key says so
+  if (done.said == outcome::yes && done.rows == 0)
+    return false;  // the floor is missing, which the insert of a single key reports
   fill_all(b.replies, done.said, done.why);
   if (done.said != outcome::yes) return true;
   const auto fence = mysql_insert_id(b.on.handle());
-  if (fence == 0) {  // a trigger has changed it
+  if (fence == 0) {  // a trigger changed it
     read_back(b, done);
   } else {
     for (auto& each : b.replies) each.fence = fence;
@@ -354,7 +356,7 @@ bool insert_all(batch& b) {
   return true;
 }
 
-/// The holder in a row that has the columns of the statement `poll` from its second on.
+/// The holder in a row whose second and later columns are those of the statement `poll`.
 seen seen_of_key(const mysql_rows::value_type& from) {
   mysql_poll_row row;
   const auto fields = row.fields();
@@ -362,7 +364,7 @@ seen seen_of_key(const mysql_rows::value_type& from) {
   return row.shown();
 }
 
-/// Likewise with the columns of mysql_row_sql::poll().
+/// The holder in a row whose columns are those of mysql_row_sql::poll().
 seen seen_of_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& from) {
   mysql_polled_row row;
   const auto fields = row.fields();
@@ -370,7 +372,7 @@ seen seen_of_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
   return row.shown(table, sql.tables());
 }
 
-/// False: a row that the server can't look at must not keep the others from their answers.
+/// Returns false on an error, because a row that the server can't read must not fail the others.
 bool poll_all(batch& b) {
   const auto text = poll_text(b);
   if (!b.on.fits(text)) return false;
@@ -393,7 +395,7 @@ const row_table* table_of(const request& asked) noexcept {
   return asked.row == nullptr ? nullptr : asked.row->table.get();
 }
 
-/// Whether what it is about can be written into a statement. A key's column has 255 bytes.
+/// Whether the request's key or row can be written into a statement. A key's column has 255 bytes.
 bool can_be_named(const request& asked) noexcept {
   if (asked.row == nullptr) return !asked.resource.empty() && asked.resource.size() <= 255;
   return !asked.row->values.empty() && asked.row->values.size() == asked.row->table->id.size();
@@ -405,7 +407,7 @@ bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
   const auto action = first.action;
   const auto* const table = table_of(first);
-  // Rows are the application's: none is made by being locked.
+  // Rows belong to the application, so locking never creates one.
   if (action == verb::take_over || action == (table == nullptr ? verb::extend : verb::insert)) return false;
   if (action == verb::take && table != nullptr && sql::by_column(*table) && first.ttl.count() <= 0) return false;
   const bool frees = action == verb::release || action == verb::cancel;

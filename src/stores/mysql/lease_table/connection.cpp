@@ -92,7 +92,7 @@ lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, cons
   }
 }
 
-/// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
+/// Explains a missing lock table: the service did not check at its start, or the table was dropped since.
 void lease_connection::explain(fault& why) const {
   constexpr int no_such_table = 1146;
   if (why.native != no_such_table || why.text.find("." + sql_.names().prefix()) == std::string::npos) return;
@@ -108,7 +108,7 @@ auto lease_connection::with_statement(sql::row_statement which, const sql::state
     return use(prepared.statement);
   };
   const auto in_time = [&](sql::statement_text text) {
-    // The insert into the text of what is not to wait: as for keys.
+    // A statement that must not wait gets the prefix, as for keys.
     if (which != sql::row_statement::poll) text.sql.insert(0, quick_prefix());
     return text;
   };
@@ -156,7 +156,7 @@ std::string lease_connection::written_out(statement_id which, const sql::stateme
   return statement(which).written_out();
 }
 
-/// A trigger keeps LAST_INSERT_ID from telling it.
+/// For tables with a trigger, which hides LAST_INSERT_ID.
 [[gnu::cold]] void lease_connection::read_fence(const request& asked, reply& grant) {
   tell_fence(
       *this,
@@ -169,7 +169,7 @@ std::string lease_connection::written_out(statement_id which, const sql::stateme
       grant);
 }
 
-/// For a user who may write in spite of read_only: the answer that all others get from the server (1290).
+/// For a user who may write in spite of read_only: other users get error 1290 from the server.
 [[gnu::cold]] void lease_connection::doubt(reply& no) {
   mysql_rows rows;
   fault why;

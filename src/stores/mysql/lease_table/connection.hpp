@@ -19,8 +19,7 @@
 
 namespace dlock::stores::mysql::lease_table {
 
-/// Room for all parameters of the prepared statements about lock tables, one for each connection: they are bound once,
-/// to these places.
+/// The places of all parameters of the prepared statements about lock tables, one set for each connection.
 struct lease_values {
   mysql_bytes<255> key{};
   mysql_bytes<16> session{};
@@ -29,7 +28,7 @@ struct lease_values {
   std::uint64_t fence = 0;
   std::uint64_t seen_fence = 0;
   std::int64_t own_ttl = 0;
-  mysql_bool no_own_ttl = 0;  ///< binds NULL instead: kept by the session
+  mysql_bool no_own_ttl = 0;  ///< the session keeps the lease: own_ttl is NULL
   std::int64_t min_hold = 0;
   std::int64_t ttl = 0;
   std::int64_t pid = 0;
@@ -51,19 +50,19 @@ struct mysql_poll_row {
   mysql_bytes<256> label{};
   std::uint64_t nonce = 0;
 
-  /// Where its columns go, in their order.
+  /// The places of its columns, in their order.
   std::array<mysql_field, 9> fields() noexcept {
     return {mysql_field::bytes(holder), mysql_field::number(fence),        mysql_field::number(kept),
             mysql_field::number(gone),  mysql_field::number(remaining_us), mysql_field::text(host),
             mysql_field::number(pid),   mysql_field::text(label),          mysql_field::number(nonce)};
   }
-  /// The holder that they show.
+  /// The holder according to the row.
   seen shown() const;
 };
 
-/// The row that a poll of a row of the application's reads.
+/// The row that a poll of an application's row reads.
 struct mysql_polled_row {
-  mysql_bytes<1020> owner{};  // another program's may be longer than ours
+  mysql_bytes<1020> owner{};  // another program's name may be longer than ours
   std::uint64_t fence = 0;
   std::int64_t kept = 0;
   std::int64_t gone = 0;
@@ -89,13 +88,13 @@ struct prepared_row {
   mysql_statement statement{text.sql, text.name, {}};
 };
 
-/// A statement whose parameters are those values. Both must outlive it.
+/// Makes a statement with parameters in `values`. Both must outlive it.
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values);
 
 /// A connection with the prepared statements of the lock tables and of rows.
 class lease_connection final : public mysql_connection, public sql::verb_connection {
  public:
-  /// All must outlive it. Throws as mysql_connection does.
+  /// All arguments must outlive it. Throws as mysql_connection does.
   lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows, mysql_hosts& hosts);
 
   void explain(fault& why) const override;
@@ -113,17 +112,17 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   void read_fence(const request& asked, reply& grant) override;
   void doubt(reply& no) override;
 
-  /// The text of a statement about a key, with these values.
+  /// The text of a statement about a key, with these values written in.
   std::string written_out(statement_id which, const sql::statement_values& values);
-  /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the
-  /// connection. Large texts cost one statement the first time.
+  /// Whether the server accepts a text of that size (max_allowed_packet). A larger one would break the connection.
+  /// Large texts cost one statement the first time.
   bool fits(const std::string& text);
-  /// Prepares all statements: what the server won't have shows now. False, and the reason.
+  /// Prepares all statements, to see now whether the server rejects one. Returns false and sets `why` if so.
   bool prepare_all(fault& why);
 
  private:
   mysql_statement& statement(statement_id which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
-  /// Calls use(statement) with a statement about that row, which has its values.
+  /// Calls use(statement) with a statement about that row, after setting its values.
   template <class Use>
   auto with_statement(sql::row_statement which, const sql::statement_values& values, Use&& use);
 
@@ -131,11 +130,11 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
 
   const lease_sql& sql_;
   lease_values values_{};
-  std::size_t largest_text_ = 0;  // 0: not asked yet
+  std::size_t largest_text_ = 0;  // 0 if it is not known yet
   std::vector<mysql_statement> statements_{};
   const mysql_row_sql& row_sql_;
   sql::row_statements<prepared_row> rows_{};
-  std::vector<mysql_field> fields_{};  // of the next statement about a row
+  std::vector<mysql_field> fields_{};  // the parameters of the next statement about a row
 };
 
 }  // namespace dlock::stores::mysql::lease_table

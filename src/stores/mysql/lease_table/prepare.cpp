@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// Rule 14: what can't work is said at the start, in words.
+// Rule 14: reports what can't work at the start, with an explanation.
 #include <fmt/format.h>
 
 #include <optional>
@@ -28,7 +27,7 @@ lease_tables::lease_tables(lease_settings from)
       row_sql(sql.names(), settings.database),
       client(settings),
       waiters(client, sql.waiters(), [this](const std::string& why) {
-        if (settings.wake) listeners.waiters_poll(why);  // otherwise they are meant to
+        if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll
       }) {}
 
 std::string no_tables_id(const std::string& floor_table) {
@@ -42,7 +41,7 @@ reply lease_tables::read_id(lease_connection& with) {
   if (row_sql.tables().known()) return {.result = outcome::yes};
   mysql_rows rows;
   auto answer = with.read(row_sql.read_tables_id(), "reading the id of the lock tables", &rows);
-  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // it only reads
   if (answer.result != outcome::yes) return answer;
   if (rows.empty()) return {.why = make_own_fault(no_tables_id(sql.names().table("floor")))};
   row_sql.tables(sql::tables_id(unsigned_of(rows.at(0).at(0))));
@@ -51,7 +50,7 @@ reply lease_tables::read_id(lease_connection& with) {
 
 namespace {
 
-/// ": this user lacks the right INSERT", where the server tells.
+/// Returns ": this user lacks the right INSERT" if the server names the right.
 std::string lacks(const fault& why) {
   const auto right = missing_right(why.text);
   return right.empty() ? right : ": this user lacks the right " + right;
@@ -69,7 +68,7 @@ bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 
   fail(store, why);
 }
 
-/// The look at the server that prepare() takes.
+/// The checks of the server that prepare() makes.
 struct probe {
   const std::string& store;
   lease_connection& connection;
@@ -79,7 +78,7 @@ struct probe {
     return read_rows(connection, store, names.expand(sql), doing);
   }
 
-  /// Whether the tables are as our statements need them. Some servers prepare an INSERT without looking at its columns.
+  /// Whether the tables fit our statements. Some servers prepare an INSERT without a check of its columns.
   bool statements_fit(fault& why) const {
     const auto columns = names.expand(
         "SELECT {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence}, {lock.acquired_at_us}, "
@@ -98,7 +97,7 @@ struct probe {
           "TABLE_NAME=" +
               mysql_literal(name),
           "reading the tables");
-      // Without any privilege on a table it is not listed; preparing the statements says that better.
+      // A table without any privilege is not listed; preparing the statements explains that better.
       if (!found.empty() && found.at(0).at(0).value_or("") != "InnoDB") {
         fail(store, fmt::format("table {} has the engine {}: dlock needs the row locks of InnoDB", name,
                                 found.at(0).at(0).value_or("(none)")));
@@ -121,7 +120,7 @@ struct probe {
     fail(store, why);
   }
 
-  /// A row of the floor table, which is made by `values` if it is missing. `missing` says so.
+  /// Checks a row of the floor table. If it is missing, inserts `values` or throws the message `missing`.
   void ensure_floor(sql::schema_mode mode, int row, const std::string& missing, const std::string& values,
                     const char* doing) const {
     if (!rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
@@ -133,9 +132,9 @@ struct probe {
   }
 };
 
-/// An empty floor would give fences again that were given before: it starts above all that are there, and `above`. The
-/// id of the lock tables is made of the names of database and prefix, so that lock tables that somebody dropped and
-/// made anew are the same for the rows.
+/// With an empty floor, fences would repeat, so a new floor starts above all existing fences, and `above` them. The id
+/// of the lock tables is made from the names of database and prefix, so that it is the same after somebody has dropped
+/// and created the tables.
 void ensure_floors(const probe& tables, sql::schema_mode mode, int above) {
   const auto name = tables.names.table("floor");
   tables.ensure_floor(
@@ -162,8 +161,8 @@ sql::written_version read_version(const probe& tables) {
   return {unsigned_of(rows.at(0).at(0)), rows.at(0).at(1).value_or("0") != "0"};
 }
 
-/// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server
-/// without transactions for such changes can't promise. Else the way out is said. Version 1 has nothing to migrate but
+/// Handles a migration that a crash interrupted: finishes it if the tables are complete, or explains what to do,
+/// because a server without transactional DDL can't promise that they are. Version 1 has nothing to migrate but
 /// columns.
 void finish_migration(const probe& tables, sql::schema_mode mode) {
   const auto there = read_version(tables);
@@ -191,7 +190,8 @@ void finish_migration(const probe& tables, sql::schema_mode mode) {
               "finishing a migration");
 }
 
-/// One process at a time makes the tables. The name is free of what GET_LOCK limits: length and letter case.
+/// Lets one process at a time create the tables. The name does not depend on what GET_LOCK limits: length and letter
+/// case.
 class schema_lock {
  public:
   schema_lock(const probe& with, const std::string& database)
@@ -203,7 +203,7 @@ class schema_lock {
     fail(with_.store, "another process has been making the lock tables for more than 15 seconds");
   }
   ~schema_lock() {
-    fault ignored;  // it ends with the connection anyway
+    fault ignored;  // the lock ends with the connection anyway
     with_.connection.query("DO RELEASE_LOCK(" + name_ + ")", "", nullptr, nullptr, ignored);
   }
   schema_lock(const schema_lock&) = delete;
@@ -214,7 +214,7 @@ class schema_lock {
   std::string name_;
 };
 
-/// The version is written last: until then the tables count as not made.
+/// Writes the version last, so that until then the tables count as not created.
 void make_tables(const probe& with) {
   auto statements = sql::create_statements(schema_file, with.names);
   statements.push_back(fmt::format("INSERT IGNORE INTO {} (\n  `name`, `version`, `migration`)\n  VALUES ('{}', {}, 0)",

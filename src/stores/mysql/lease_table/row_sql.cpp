@@ -27,10 +27,10 @@ constexpr std::string_view expiring_lock_columns_file =
     ;
 constexpr sql::lock_column_files added_types{lock_columns_file, expiring_lock_columns_file};
 
-/// The unit of a shared expiry column: whole seconds, whatever its precision, because others compare it with now().
+/// A shared expiry column counts whole seconds, whatever its precision, because other programs compare it with now().
 constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
 
-// A shared expiry has passed by the rule of the programs that share the column: expiry < now(), in whole seconds.
+// A shared expiry has passed by the rule of the other programs: expiry < now(), in whole seconds.
 constexpr sql::named_part by_column_words[] = {
     {"expired", "UNIX_TIMESTAMP({expires_at}) < UNIX_TIMESTAMP()"},
     {"in_time", "UNIX_TIMESTAMP({expires_at}) >= UNIX_TIMESTAMP()"},
@@ -62,7 +62,7 @@ ORDER BY {ids}
 LIMIT {limit}
 )";
 
-// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another
+// The sub-query takes no lock, because the operator means whoever holds the row at this moment. An owner that another
 // program, or one with other lock tables, has written is none of our sessions.
 constexpr std::string_view revoke_source = R"(
 UPDATE {session}
@@ -85,7 +85,7 @@ constexpr std::string_view abandoned_source = R"(
      AND s.{session.expires_at_us} > {now}))
 )";
 
-/// What a statement begins with.
+/// The prefix of a statement.
 std::string zone_prefix(const row_table& table, session_zone in) {
   return by_column(table) && in == session_zone::any_mariadb ? "SET STATEMENT time_zone='+00:00' FOR " : "";
 }
@@ -96,20 +96,20 @@ std::string timestamp(std::string_view seconds, session_zone in) {
   return fmt::format("CONCAT(DATE_ADD('1970-01-01', INTERVAL {} SECOND), '+00:00')", seconds);
 }
 
-/// 0: its session keeps it.
+/// NULL if own_ttl is 0, because the session keeps the lease.
 std::string expiry(const row_table& table, microseconds own_ttl, session_zone in = session_zone::utc) {
   if (!by_column(table)) return own_ttl.count() > 0 ? fmt::format("{} + {}", own_ttl.count(), server_clock) : "NULL";
-  // Rounded up: it must not look passed to others while we trust it.
+  // Rounded up, so that it does not look passed to others while we trust it.
   return timestamp(fmt::format("({} + {}) DIV 1000000", server_clock, own_ttl.count() + 999'999), in);
 }
 
-/// The same of a parameter.
+/// The same with a parameter.
 std::string named_expiry(const row_table& table) {
   if (!by_column(table)) return fmt::format(":own_ttl + {}", server_clock);
   return timestamp(fmt::format("({} + :own_ttl + 999999) DIV 1000000", server_clock), session_zone::utc);
 }
 
-/// What a row's lock columns are when it is free.
+/// Sets the values of a free row's lock columns.
 sql::row_text& set_freed(sql::row_text& to, const row_table& table, session_zone in) {
   return by_column(table) ? to.set("freed_expiry", timestamp(column_clock, in)) : to;
 }
@@ -119,19 +119,19 @@ const text_column& text_of(const row_table& table, std::size_t column) {
   return column < table.id_text.size() ? table.id_text[column] : unknown;
 }
 
-/// Characters that every character set has alike.
+/// Whether the text has only characters that are the same in every character set.
 bool ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// Empty: unknown, or not of a text.
+/// An empty name is that of a column without text, or unknown.
 bool is_utf8(const std::string& charset) noexcept { return charset.empty() || charset == "utf8mb4"; }
 
-/// In which form the text of a column of the id is sent.
+/// The form in which the text of an id's column is sent.
 enum class id_form {
-  same,        ///< what the server makes of a text in utf8mb4
-  bytes,       ///< for a column of bytes
-  translated,  ///< a text in another character set, or for a column of another one
+  same,        ///< a text in utf8mb4, which the server converts
+  bytes,       ///< as bytes, for a column of bytes
+  translated,  ///< a text in another character set, or for a column with another one
 };
 id_form form_of(const row_id& row, std::size_t column) {
   const auto* const text = std::get_if<std::string>(&row.values.at(column));
@@ -142,8 +142,8 @@ id_form form_of(const row_id& row, std::size_t column) {
   return same ? id_form::same : id_form::translated;
 }
 
-/// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
-/// has it, which the server translates into the column's.
+/// A value of the id for its column: bytes for a column of bytes; a text in the application's character set, which the
+/// server converts to the column's.
 sql::named_value value_of(const row_id& row, std::size_t column) {
   sql::named_value made;
   made.value = std::visit([](const auto& value) { return verification::parameter(value); }, row.values.at(column));
@@ -157,8 +157,8 @@ sql::named_value value_of(const row_id& row, std::size_t column) {
   return made;
 }
 
-/// "a = 1": a condition that names the value of one column. A character that the column's character set lacks would be
-/// an error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
+/// A condition on one column: "a = 1". A character that the column's character set lacks would be an error (1267) or
+/// become a question mark, and no row has it. The comparison has the column's own collation.
 std::string is_value(const row_id& row, std::size_t column, std::string_view before) {
   const auto name = fmt::format("{}{}", before, row.table->id.at(column));
   const auto literal = value_of(row, column).literal;
@@ -169,14 +169,14 @@ std::string is_value(const row_id& row, std::size_t column, std::string_view bef
                      name, there, is.collation, there, literal);
 }
 
-/// "a = 1 AND b = 2"; `before` each column.
+/// "a = 1 AND b = 2", with `before` as the prefix of each column.
 std::string where(const row_id& row, std::string_view before = "") {
   std::string condition;
   for (std::size_t i = 0; i != row.values.size(); ++i) condition += (i == 0 ? "" : " AND ") + is_value(row, i, before);
   return condition;
 }
 
-/// What `text` makes of each element, with `between` them.
+/// Joins text(element) of all elements, with `between` in between.
 template <class Range, class Text>
 std::string joined(const Range& all, std::string_view between, Text text) {
   std::string made;
@@ -184,7 +184,7 @@ std::string joined(const Range& all, std::string_view between, Text text) {
   return made;
 }
 
-/// "CASE WHEN id = 1 THEN … WHEN id = 2 THEN … END". What names a row twice gets the first.
+/// "CASE WHEN id = 1 THEN … WHEN id = 2 THEN … END". If two requests name the same row, the first one counts.
 template <class Value>
 std::string by_row(std::span<const request> requests, std::string_view before, Value value) {
   return "CASE" +
@@ -205,13 +205,13 @@ std::string in_list(std::span<const row_id* const> rows, std::string_view column
                      joined(rows, ", ", [&](std::size_t i) { return value_of(*rows[i], 0).literal; }));
 }
 
-/// "((a = 1 AND b = 2) OR (...))". Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
+/// "((a = 1 AND b = 2) OR (...))". Not (a, b) IN ((1, 2), ...), for which MariaDB reads the whole index.
 std::string one_by_one(std::span<const row_id* const> rows, std::string_view before) {
   return "(" + joined(rows, " OR ", [&](std::size_t i) { return "(" + where(*rows[i], before) + ")"; }) + ")";
 }
 
-/// The rows, by their primary keys alone. A text is compared for itself: which values the server takes for the same
-/// depends on the column.
+/// Selects the rows by their primary keys alone. Each text is compared separately, because the column decides which
+/// values are the same.
 std::string any_of(std::span<const request> requests, std::string_view before) {
   std::vector<const row_id*> rows;
   for (const auto& each : requests) rows.push_back(each.row);
@@ -219,9 +219,9 @@ std::string any_of(std::span<const request> requests, std::string_view before) {
   return numbers ? in_list(rows, fmt::format("{}{}", before, rows.front()->table->id.at(0))) : one_by_one(rows, before);
 }
 
-/// What is changed; `skip`: those rows that this statement itself could lock, so that it waits for nobody. The limit
-/// keeps the sub-query a table of its own, which the server reads first. It has a column beside the key: without one
-/// the server may read the whole index instead of these rows, and lock rows of others on its way.
+/// The rows to change. `skip`: only those that this statement itself could lock, so that it waits for none. The limit
+/// keeps the sub-query a table of its own, which the server reads first. It selects a column beside the key, because
+/// otherwise the server may read the whole index instead of these rows, and lock other rows on its way.
 std::string rows_of(std::span<const request> requests, const row_table& as, std::string_view before, bool skip) {
   const auto table = as.table + " FORCE INDEX (PRIMARY)";
   if (!skip) return table;
@@ -335,7 +335,7 @@ std::string mysql_row_sql::held(const row_table& table, std::size_t limit) const
       .fill(held_source);
 }
 
-// Not one condition for all: which values the server takes for the same id depends on the column.
+// One SELECT for each row, because the column decides which values of an id are the same.
 std::string mysql_row_sql::poll_all(std::span<const request> requests) const {
   return joined(requests, " UNION ALL ", [&](std::size_t i) { return poll(requests[i], fmt::format("{}, ", i)); });
 }
@@ -380,8 +380,8 @@ verification mysql_row_sql::sees(const request& grant) const {
 
 // ---- many rows of one table -----------------------------------------------------------------------------------------
 
-// Of each row the attempt, and for a release or an extension the grant. It names the primary key in each branch, so
-// that the server reads no other row.
+// Selects each row by its attempt, and for a release or an extension by its grant. Each branch names the primary key,
+// so that the server reads no other row.
 std::string mysql_row_sql::any_of_ours(std::span<const request> requests, const row_table& as,
                                        std::string_view before) const {
   return "(" +
@@ -397,8 +397,8 @@ std::string mysql_row_sql::any_of_ours(std::span<const request> requests, const 
          ")";
 }
 
-// As for one row: each is judged when it is locked, by its own columns alone. What follows tells who was granted what:
-// the owner's text names the attempt.
+// As for one row, each row is judged by its own columns when it is locked. read_all() shows who was granted what,
+// because the owner's text names the attempt.
 std::string mysql_row_sql::change_all(std::span<const request> requests, bool skip) const {
   const auto& first = requests.front();
   const auto before = sql::qualifier(*first.row->table, quote);
@@ -438,7 +438,7 @@ std::string mysql_row_sql::free_rows(const row_table& table) const {
 }
 
 std::string mysql_row_sql::abandoned_rows(const row_table& table) const {
-  // A shared expiry column says it all, and free_rows() has read it.
+  // free_rows() finds rows whose shared expiry has passed, so none is left.
   if (by_column(table)) return "FALSE";
   const auto as = sql::qualified(table, quote);
   return text(as).fill(abandoned_source);

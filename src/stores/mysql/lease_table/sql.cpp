@@ -7,10 +7,10 @@
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-// "Rule" means those of docs/protocol.md, which has the same statements.
+// The rules are those of docs/protocol.md, which has the same statements.
 
-// A server that has become a replica still lets privileged users write: so takes and renewals ask. As text, because
-// newer servers have words for the variable's values.
+// A server that has become a replica still lets privileged users write, so takes and renewals check that. They compare
+// it as text, because newer servers have words for the variable's values.
 constexpr sql::named_part words[] = {
     {"now", server_clock},
     {"next_fence", "LAST_INSERT_ID({lock.fence} + 1)"},
@@ -38,8 +38,8 @@ constexpr sql::named_part words[] = {
     {"and_held", ", w.{waiter.held}"},
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
     {"is_free", "(l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL)"},
-    // Those that come first, in the order of the waiter table: of a process that is registered itself, the place of its
-    // own row counts.
+    // The waiters that come first in the order of the waiter table. A process that is registered itself counts from its
+    // own row.
     {"earlier_waiters",
      "FROM {waiter} w "
      "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id "
@@ -50,10 +50,10 @@ constexpr sql::named_part words[] = {
      "OR (m.{waiter.since_us} = w.{waiter.since_us} AND m.{waiter.wake_id} < w.{waiter.wake_id}))))"},
 };
 
-// What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that
-// it waits for nobody. The limit keeps the sub-query a table of its own, which the server reads first. It has a column
-// beside the key: without one the server may read the whole index instead of these rows, and lock rows of others on its
-// way.
+// The rows that a batch changes if the server can skip locked rows: those that this statement itself could lock, so
+// that it waits for none. The limit keeps the sub-query a table of its own, which the server reads first. It selects a
+// column beside the key, because otherwise the server may read the whole index instead of these rows, and lock other
+// rows on its way.
 constexpr const char* unlocked_rows = R"((
   SELECT {lock.lock_key} AS unlocked_key, {lock.fence} AS unlocked_fence
   FROM {lock} FORCE INDEX (PRIMARY)
@@ -62,8 +62,8 @@ constexpr const char* unlocked_rows = R"((
   FOR UPDATE SKIP LOCKED) unlocked
 STRAIGHT_JOIN {lock} FORCE INDEX (PRIMARY) ON {lock.lock_key} = unlocked_key)";
 
-// Many keys by one statement. Rule 1, and as for one key: each row is judged when it is locked, by its own columns
-// alone. All new keys get the same first fence; a key that is there already fails it for all.
+// Many keys by one statement. Rule 1: as for one key, each row is judged by its own columns when it is locked. All new
+// keys get the same first fence; if one exists already, the insert fails for all.
 constexpr sql::named_part batch_words[] = {
     {"row", "{lock.lock_key} IN (:keys)"},
     {"nonce", "CASE {lock.lock_key} :nonces END"},
@@ -103,27 +103,27 @@ FROM {lock}
 WHERE {lock.lock_key} IN (:keys)
 )"},
 
-    // Rule 13: the connection whose transaction verified a lease, and how often it was verified.
+    // Rule 13: the connection whose transaction verified a lease, and the number of verifications.
     {text_id::verifiers, R"(
 SELECT {lock.verified_by}, {lock.verifies}
 FROM {lock}
 WHERE {lock.lock_key} = :key
 )"},
 
-    // Behind a take or a take-over that lets others go first.
+    // Follows a take or a take-over that lets others go first.
     {text_id::after_others, "AND NOT EXISTS (SELECT 1 {earlier_waiters})"},
 
-    // Of a poll that lets others go first: who that is.
+    // Of a poll that lets others go first: finds who that is.
     {text_id::others_first, R"(
 SELECT {sleeper} {earlier_waiters}
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
 LIMIT 1
 )"},
 
-    // For the condition of a release: in the answer's LAST_INSERT_ID is who waits first. It reads without locks.
+    // For the condition of a release: LAST_INSERT_ID returns the first waiter. It reads without locks.
     {text_id::find_waiter, "{find_waiter}"},
 
-    // Rule 6, and who waits first.
+    // Rule 6, and finds the first waiter.
     {text_id::release_and_wake, R"(
 {free_row}
 WHERE {row}
@@ -143,7 +143,7 @@ ORDER BY w.{waiter.since_us}, w.{waiter.wake_id}
 };
 static_assert(std::size(lock_texts) + std::size(texts) == static_cast<std::size_t>(text_id::count_));
 
-// What threads of this process hold while they wait for the key.
+// Writes what threads of this process hold while they wait for the key.
 constexpr const char* set_held_sql = R"(
 UPDATE {waiter}
 SET {waiter.held} = CONCAT(:since, {now}, :held)
@@ -160,7 +160,7 @@ WHERE w.{waiter.held} IS NOT NULL
   AND {waits}
 )";
 
-// Of holders that are alive.
+// Selects the grants of living holders.
 constexpr const char* present_grants_sql = R"(
 SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}
 FROM {lock} l
@@ -198,14 +198,14 @@ void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
 }
 
 lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
-  parked::add_waiter_names(names_);  // a table that these databases alone have
+  parked::add_waiter_names(names_);  // a table that only these databases have
   sql::add_words(names_, words);
   const auto shared = sql::shared_statements();
   statements_ =
       sql::make_statements<statement_id>({std::span(shared).first(statement_count)}, key_words(names_),
                                          std::span(sql::parameter_names).first(parameter_count), sql::marker::question);
   quick_ = statements_;
-  // Not the insert: statements of dlock's own have the floor, or the same new key, locked for a moment.
+  // Not the insert, because dlock's own statements lock the floor, or the same new key, for a moment.
   for (const auto id : {statement_id::take, statement_id::take_over, statement_id::extend, statement_id::release,
                         statement_id::release_min_hold, statement_id::cancel, statement_id::pass_on}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);

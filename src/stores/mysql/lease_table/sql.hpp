@@ -41,10 +41,10 @@ enum class text_id : unsigned char {
   count_
 };
 
-/// What the templates say of a key, in the tables of these names, which must outlive it.
+/// The words of the templates for keys in the tables of `names`, which must outlive it.
 sql::dictionary key_words(const sql::table_names& names);
 
-/// All of a store's SQL about its lock tables, with their names. Immutable.
+/// A store's SQL about its lock tables, and their names. Immutable.
 class lease_sql {
  public:
   explicit lease_sql(sql::table_names names);
@@ -54,7 +54,7 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which, bool quick = false) const noexcept {
     return (quick ? quick_ : statements_)[static_cast<std::size_t>(which)];
   }
-  /// To be filled in by sql::write_values(). `skip`: a batch passes over rows that somebody's transaction has locked.
+  /// A text for sql::write_values(). `skip`: a batch skips rows that another transaction has locked.
   const std::string& text(text_id which, bool skip = false) const noexcept {
     return (skip ? skipping_ : texts_)[static_cast<std::size_t>(which)];
   }

@@ -26,14 +26,14 @@ namespace dlock::stores::mysql::lease_table {
 
 using lease_settings = sql::lease_settings<mysql_settings>;
 
-/// The lock tables, and the server that they are on: what the objects of a store share. Thread safety: all functions
-/// may be called from any thread.
+/// The lock tables and their server, which the objects of a store share. Thread safety: all functions may be called
+/// from any thread.
 struct lease_tables {
   explicit lease_tables(lease_settings from);
 
-  /// Which lock tables these are, unless that is known. One statement.
+  /// Reads the id of the lock tables, unless it is known. One statement.
   reply read_id(lease_connection& with);
-  /// Whether waiters are woken there, and so have rows that can be read.
+  /// Whether that server wakes waiters, and so has readable rows of them.
   bool knows_waiters(const lease_connection& with) const noexcept {
     return settings.wake && waiters.table().can_read(with);
   }
@@ -43,17 +43,17 @@ struct lease_tables {
   mysql_row_sql row_sql;
   mysql_client client;
   store_listeners listeners{};
-  parked::parked_waiters waiters;  // ends before its client
+  parked::parked_waiters waiters;  // destroyed before its client
 };
 
-/// For messages: the floor table has no row with the id of the lock tables.
+/// The message that the floor table has no row with the id of the lock tables.
 std::string no_tables_id(const std::string& floor_table);
 
-/// Completes a table that is known by its name: its database, its primary key. At most two statements. failed: `why`
-/// names what is missing.
+/// Completes a table of which only the name is known: its database and its primary key. At most two statements. If it
+/// returns failed, `why` names what is missing.
 outcome describe_table(MYSQL* handle, row_table& table, fault& why);
 
-/// What transactions of the application's do with locks.
+/// Locks in the application's own transactions.
 class mysql_application_database final : public sql::application_database {
  public:
   explicit mysql_application_database(lease_tables& tables) : tables_(tables) {}
@@ -81,7 +81,7 @@ class mysql_application_database final : public sql::application_database {
   std::string abandoned_rows(const row_table& table) const override { return tables_.row_sql.abandoned_rows(table); }
   std::string lock_and_skip(const row_table& table) const override;
   bool locks_joined_rows() const noexcept override { return tables_.client.is_mariadb(); }
-  /// Throws store_error if the id of the lock tables is not known.
+  /// Throws store_error if the id of the lock tables is unknown.
   std::string claim(const sql::claim_request& request) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
     return tables_.row_sql.rows_by_id(table, rows);
@@ -89,18 +89,18 @@ class mysql_application_database final : public sql::application_database {
   std::string add_columns(const row_table& table) const override { return tables_.row_sql.add_columns(table); }
 
  private:
-  /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
+  /// The end of a condition for a statement on a connection of the application: " AND <this is our server>". The
   /// address may lead to another server by then, with a copy of our rows.
   std::string and_here() const;
   verification on_this_server(verification of) const;
   verification about_key(const request& grant, const char* source, std::vector<sql::named_value> more = {}) const;
-  /// Of the sessions on connections of the application's.
+  /// The zone of sessions on connections of the application.
   session_zone zone() const noexcept;
 
   lease_tables& tables_;
 };
 
-/// Answers operators and clean-up about the lock tables.
+/// Operators' queries and the clean-up of the lock tables.
 class mysql_admin final : public sql::lease_admin {
  public:
   explicit mysql_admin(lease_tables& tables) : lease_admin(tables.sql.names(), '`'), tables_(tables) {}
@@ -168,7 +168,7 @@ class mysql_store final : public store {
   reply in_order(native& with, const request& asked);
   reply take_in_order(native& with, const request& asked);
   reply poll_in_order(native& with, const request& asked);
-  /// A release that asks for a waiter in the same statement, and wakes it.
+  /// A release that finds a waiter in the same statement, and wakes it.
   reply release_and_wake(native& with, const request& asked);
 
   lease_tables tables_;

@@ -46,7 +46,7 @@ reply mysql_store::take_in_order(native& with, const request& asked) {
   return sql::check_grant(with, asked, with.change(text, "take in order"));
 }
 
-/// Who is to have the key first matters only if somebody can have it.
+/// The order matters only if somebody can get the key.
 reply mysql_store::poll_in_order(native& with, const request& asked) {
   auto answer = sql::execute(with, asked);
   const auto& holder = answer.holder;
@@ -65,7 +65,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   answer.statements = others.statements;
   answer.holder.others_first = !rows.empty();
   if (rows.empty()) return answer;
-  // Whatever freed the key may have woken nobody.
+  // The release of the key may have woken no waiter.
   if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
     ++answer.statements;
     tables_.waiters.table().wake(with, sleeper);
@@ -90,7 +90,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
     return answer;
   }
   if (answer.result != outcome::yes) return answer;
-  // MySQL tells the waiter also where the row is not ours.
+  // MySQL returns a waiter even if the row is not ours.
   if (const auto sleeper = std::exchange(answer.fence, 0); sleeper != 0) {
     ++answer.statements;
     if (tables_.waiters.table().wake(with, sleeper)) answer.waiters = 1;
@@ -110,7 +110,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
     const auto read = reply_or_in_doubt(with, "lock", [&] { return tables_.read_id(with); });
     if (read.result != outcome::yes) return std::fill(replies.begin(), replies.end(), read);
   }
-  unsigned statements = 0;  // before the one that does it
+  unsigned statements = 0;  // before the one that changes the key
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, tables_.sql, tables_.row_sql, requests, replies, tables_.client.can_skip_locked())) {
       tables_.waiters.table().wake_first(with, requests, replies);
@@ -121,7 +121,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
-      if (!sql::is_fit(asked)) return sql::execute(with, asked);  // refused in words
+      if (!sql::is_fit(asked)) return sql::execute(with, asked);  // which refuses it with a message
       if (with.asks_first(asked)) {
         auto said = ask_for_row(with, tables_.sql, tables_.row_sql, asked);
         if (said.result != outcome::yes) return said;
@@ -140,7 +140,8 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   return sql::attempt<lease_connection>(on, "session", [&](auto& with) {
-    // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says why.
+    // The next request may be a claim of rows, in a transaction of the application. If this fails, the claim reports
+    // why.
     if (action != session_verb::open) return sql::execute(with, action, of);
     static_cast<void>(tables_.read_id(with));
     const auto host = clip_utf8(of.host, 255), label = clip_utf8(of.label, 64);

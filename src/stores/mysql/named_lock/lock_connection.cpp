@@ -93,7 +93,7 @@ std::vector<holder_info> lock_connection::all_held() const {
 
 // ---- verbs ----------------------------------------------------------------------------------------------------------
 
-/// One round trip for all of them. The statement for one name, which is the rule, is prepared.
+/// Takes one round trip for all names. The statement for one name, which is the usual case, is prepared.
 outcome lock_connection::run(exclusive_use& mine, const lock_function& function, const std::vector<sent_name>& names,
                              lock_holding_connection::handler done, fault& why) {
   if (names.size() == 1) return mine.run(*function.one, names.front().name, std::move(done), why);
@@ -131,7 +131,7 @@ void lock_connection::take(std::span<const request> requests, std::span<reply> r
   auto mine = link_.wait_exclusive_use(by, all.why);
   if (mine && !settle(*mine, all.why)) mine.reset();
   if (!mine) return std::fill(replies.begin(), replies.end(), all);
-  // The server would count what is held already, and free it by as many releases.
+  // The server would count a lock that is held already, and need as many releases.
   choose(requests, replies, [this](const std::string& name, const request&) { return !holds(name); });
   if (sent_.empty()) return;
   for (auto& each : sent_) {
@@ -168,9 +168,9 @@ void lock_connection::take(std::span<const request> requests, std::span<reply> r
 void lock_connection::free(std::span<const request> requests, std::span<reply> replies, const cancel_signal& by) {
   reply all{.result = outcome::failed};
   auto mine = link_.wait_exclusive_use(by, all.why);
-  // They went with their connection.
+  // The locks ended with their connection.
   if (!mine && !usable()) all = {.result = outcome::no, .statements = 0};
-  // Otherwise a grant that the registry don't show would be said to be free.
+  // Otherwise a lock that the registry doesn't show would be reported as free.
   if (mine && !settle(*mine, all.why)) {
     all.result = outcome::unknown;
     mine.reset();
@@ -181,7 +181,7 @@ void lock_connection::free(std::span<const request> requests, std::span<reply> r
   });
   if (sent_.empty()) return;
   const auto noted = [this](bound_answer& answer) {
-    // Not done for certain? Then it stays in the registry, and freeing what is free already does no harm.
+    // If that failed, the lock stays in the registry; freeing a free lock again does no harm.
     if (answer.result != outcome::yes) return;
     const base::lock_guard lock(mutex_);
     for (const auto& each : sent_) held_.erase(each.name);

@@ -18,14 +18,14 @@
 
 namespace dlock::stores::mysql::named_lock {
 
-/// What GET_LOCK is given for a key. `prefix` + key as it is, where MariaDB and MySQL alike take that for itself alone:
-/// at most 64 printable ASCII characters without capital letters, no blank at the end, no '#' at the beginning.
-/// Otherwise '#' and the first 63 hexadecimal digits of its SHA-256, which programs without dlock can make by SHA2(...,
+/// The name that GET_LOCK gets for a key. It is `prefix` + key if MariaDB and MySQL both keep that name apart from
+/// others: at most 64 printable ASCII characters without capital letters, no blank at the end, no '#' at the beginning.
+/// Otherwise it is '#' and the first 63 hexadecimal digits of its SHA-256, which other programs can make by SHA2(...,
 /// 256).
 std::string lock_name(std::string_view prefix, std::string_view key);
 
-/// The connection of one session, on which all its named locks are held. The server ends it, and with it all of them,
-/// when the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
+/// The connection of one session, which holds all its named locks. The server ends it, and with it the locks, when the
+/// client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
 class lock_connection {
  public:
   lock_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout, const session_record& of,
@@ -34,26 +34,27 @@ class lock_connection {
   lock_connection(const lock_connection&) = delete;
   lock_connection& operator=(const lock_connection&) = delete;
 
-  /// Before anything else. Two round trips. False, and the reason, if the server does not take the statements.
+  /// Must come before everything else. Two round trips. Returns false and sets `why` if the server rejects the
+  /// statements.
   bool prepare(fault& why);
-  /// `closed` is called when the server has closed the connection. `by` must outlive this.
+  /// Calls `closed` when the server has closed the connection. `by` must outlive this.
   void notice_end(hangup_watch& by, std::function<void()> closed) noexcept;
-  /// Has the server end it after so long a silence. False, and the reason, if that was not done.
+  /// Makes the server end it after a silence of `ttl`. Returns false and sets `why` if that failed.
   bool live_for(microseconds ttl, const cancel_signal& by, fault& why);
-  /// One round trip. no: it is lost, or its server is to take no more locks.
+  /// One round trip. Returns no if the connection is lost, or its server allows no more locks.
   reply renew(microseconds ttl, const cancel_signal& by);
-  /// One round trip for all of them; none for those that it holds already.
+  /// One round trip for all, or none if it holds them already.
   void take(std::span<const request> requests, std::span<reply> replies, const cancel_signal& by);
-  /// release: by the fence, which is the nonce of the grant; cancel: by the nonce. Likewise.
+  /// Releases by the fence, which is the nonce of the grant, and cancels by the nonce. One round trip for all.
   void free(std::span<const request> requests, std::span<reply> replies, const cancel_signal& by);
 
-  /// The process and the label of its session.
+  /// The process and label of its session.
   const holder_info& holder() const noexcept { return holder_; }
   const connection_identity& identity() const noexcept { return link_.identity(); }
   bool usable() const noexcept { return link_.usable(); }
-  /// Ends the connection, and with it all that it holds.
+  /// Ends the connection, and with it all its locks.
   void end() noexcept { link_.end(); }
-  /// The nonce of the grant that it holds under that name.
+  /// The nonce of the grant that it holds under that name, if any.
   std::optional<std::uint64_t> holds(const std::string& name) const;
   std::vector<holder_info> all_held() const;
 
@@ -63,7 +64,7 @@ class lock_connection {
     std::string key{};
     std::uint64_t nonce = 0;
   };
-  /// A function of the server's that has a name in between.
+  /// A function of the server with a name as its argument.
   struct lock_function {
     const char* doing;
     std::string_view begin;
@@ -71,18 +72,18 @@ class lock_connection {
     key_statement* one = nullptr;  ///< for one name
   };
   struct sent_name {
-    std::size_t request = 0;  ///< which one it is about
+    std::size_t request = 0;  ///< the index of its request
     std::string name{};
-    held grant{};                       ///< of a take
-    std::optional<std::string> said{};  ///< what a take was answered
+    held grant{};                       ///< for a take
+    std::optional<std::string> said{};  ///< the reply to a take
   };
 
   outcome run(exclusive_use& mine, const lock_function& function, const std::vector<sent_name>& names,
               lock_holding_connection::handler done, fault& why);
-  /// Puts the names of those requests into sent_ for which `fits(name, request)`, and answers the others.
+  /// Adds the names of requests for which `fits(name, request)` to sent_, and answers the others.
   template <class Fits>
   void choose(std::span<const request> requests, std::span<reply> replies, const Fits& fits);
-  /// Frees what a failed statement may have taken. False, and the reason: not known yet.
+  /// Frees locks that a failed statement may have taken. Returns false and sets `why` if it is still unknown.
   bool settle(exclusive_use& mine, fault& why);
 
   const holder_info holder_;
@@ -92,8 +93,8 @@ class lock_connection {
   lock_function free_{"release", "RELEASE_LOCK(", ")"};
   hangup_watch* noticed_by_ = nullptr;
   std::uint64_t noticed_ = 0;
-  std::vector<sent_name> sent_{};    // by the last take or free: its answer may come late; guarded by the exclusive use
-  std::vector<sent_name> unsure_{};  // what it may hold and does not want; likewise
+  std::vector<sent_name> sent_{};  // of the last take or free, whose reply may come late; guarded by the exclusive use
+  std::vector<sent_name> unsure_{};  // locks that it may hold and does not want; likewise
   mutable base::mutex mutex_;
   std::unordered_map<std::string, held> held_ DLOCK_GUARDED_BY(mutex_){};  // by name
 };

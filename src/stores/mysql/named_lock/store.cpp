@@ -19,7 +19,7 @@ namespace dlock::stores::mysql::named_lock {
 namespace {
 
 constexpr std::size_t longest_prefix = 64;
-/// Whether two locks that one statement takes are both held at the next one.
+/// Whether a connection can hold two locks that one statement took.
 bool holds_several(mysql_connection& connection, const std::string& store) {
   const auto one = mysql_text_literal("#probe " + id128::random().hex()),
              two = mysql_text_literal("#probe " + id128::random().hex());
@@ -124,7 +124,7 @@ reply named_lock_store::session(connection& connection, session_verb action, con
         return lock_connection->renew(record.ttl, by.caller());
       }
       case session_verb::close: {
-        std::shared_ptr<lock_connection> last;  // ends without the lock
+        std::shared_ptr<lock_connection> last;  // destroyed after the mutex is unlocked
         const base::lock_guard lock(mutex_);
         const auto found = lock_connections_.find(record.id);
         if (found == lock_connections_.end()) break;
@@ -132,7 +132,7 @@ reply named_lock_store::session(connection& connection, session_verb action, con
         lock_connections_.erase(found);
         return {.result = outcome::yes};
       }
-      case session_verb::remove_expired: break;  // the server does that
+      case session_verb::remove_expired: break;  // the server removes it
     }
     return {.result = outcome::no, .statements = 0};
   });
@@ -171,11 +171,11 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     takes ? lock_connection->take(requests, replies, by.caller())
           : lock_connection->free(requests, replies, by.caller());
   } catch (...) {
-    lock_connection->end();  // what it holds is unknown
+    lock_connection->end();  // its locks are unknown
     throw;
   }
   if (lock_connection->usable()) return;
-  listeners_.renew_now();  // the renewal ends the session, and the next call begins with a new one
+  listeners_.renew_now();  // the renewal reports the loss, and the next call opens a new session
   if (!takes) return;
   for (auto& reply : replies) {
     if (reply.result != outcome::unknown) reply = lost_session();
@@ -239,7 +239,7 @@ reply named_lock_store::examine(connection& connection, std::vector<store_findin
 reply named_lock_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   return sql::attempt<waiting_connection>(connection, "inspect", [&](auto& by) {
     mysql_rows rows;
-    // The user of a connection: the server shows that of other users only to a user with the right PROCESS.
+    // The server shows the connections of other users only to a user with the right PROCESS.
     const auto sql = fmt::format(
         "SELECT l.id, p.USER, p.HOST FROM (SELECT IS_USED_LOCK({}) AS id) l LEFT JOIN "
         "information_schema.PROCESSLIST p ON p.ID=l.id",
@@ -286,7 +286,7 @@ reply named_lock_store::revoke(connection& connection, const request& key) noexc
     poll(by, {&ask, 1}, {&answer, 1});
     if (answer.result == outcome::absent) return {.result = outcome::no};
     if (answer.result != outcome::yes || answer.holder.holder != sql::foreign_owner) {
-      if (answer.result == outcome::yes) answer.result = outcome::no;  // it is ours, and can be released
+      if (answer.result == outcome::yes) answer.result = outcome::no;  // it is ours, so it can be released
       return answer;
     }
     return refuse(

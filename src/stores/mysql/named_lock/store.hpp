@@ -17,14 +17,14 @@
 namespace dlock::stores::mysql::named_lock {
 
 struct named_lock_settings : mysql_settings {
-  /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
+  /// The URL takes precedence over `options`. Throws std::invalid_argument naming the parameter and its value.
   named_lock_settings(store_url url, const named_lock_options& options);
 
   std::string prefix{};
   std::size_t waiters = 0;
 };
 
-/// GET_LOCK: each session has a connection that holds its locks. No table, nothing on disk.
+/// GET_LOCK: each session has a connection that holds its locks. There is no table, and nothing on disk.
 class named_lock_store final : public store, private store_admin {
  public:
   explicit named_lock_store(named_lock_settings settings);
@@ -48,7 +48,7 @@ class named_lock_store final : public store, private store_admin {
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.unwatch(key, listener);
   }
-  /// Such a connection only reads.
+  /// The engine's connections only read.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
@@ -56,11 +56,11 @@ class named_lock_store final : public store, private store_admin {
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
-  /// Of this store alone: the server lists no names.
+  /// Lists only this store's names, because the server lists none.
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
-  /// A lock that is free leaves nothing behind.
+  /// Free locks leave nothing behind.
   reply cleanup(connection&, microseconds, std::size_t) noexcept override {
     return {.result = outcome::yes, .statements = 0};
   }
@@ -79,7 +79,7 @@ class named_lock_store final : public store, private store_admin {
   mysql_client client_;
   blocking_waiters waiters_;
   store_listeners listeners_{};
-  hangup_watch hangups_{};  // outlives the keepers
+  hangup_watch hangups_{};  // destroyed after the lock connections
   mutable base::mutex mutex_;
   std::map<id128, std::shared_ptr<lock_connection>> lock_connections_ DLOCK_GUARDED_BY(mutex_){};  // by session
 };

@@ -20,12 +20,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The server answers the parked statement later than its sleep ends.
+/// How much later than the end of its sleep the parked statement may be answered.
 constexpr auto grace = 5s;
-/// A sleep that fails sooner will fail again.
+/// A sleep that failed earlier than this would fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
-/// Of the name of the lock that the process has as long as it waits.
+/// The suffix of the lock that the process has as long as it waits.
 constexpr std::string_view held_suffix = ".p";
 
 bool fail(fault& why, std::string text) {
@@ -33,7 +33,7 @@ bool fail(fault& why, std::string text) {
   return false;
 }
 
-/// False, where the reason is of no interest.
+/// Returns false where the reason does not matter.
 bool broken(fault& why) {
   why = {};
   why.connection = true;
@@ -64,7 +64,7 @@ bool parked_connection::connect(mysql_client& client, const std::stop_token& sto
   }
   if (helper->behind_proxy() || parked->behind_proxy()) return fail(why, std::string(no_wake_by_proxy));
   const auto &one = helper->identity(), &other = parked->identity();
-  // A fail-over between the two.
+  // A failover happened between the two.
   if (one.server != other.server || one.incarnation != other.incarnation) return broken(why);
   wake_id_ = id128::random();
   {
@@ -72,13 +72,13 @@ bool parked_connection::connect(mysql_client& client, const std::stop_token& sto
     parked_ = std::move(parked);
     helper_ = std::move(helper);
   }
-  // Whoever keeps the order sees by this lock that the process is there, also between two sleeps.
+  // This lock shows others that keep the order that the process is there, even between two sleeps.
   return ask(fmt::format("DO GET_LOCK({}, 0)", wake_id_name(held_suffix)), "show that this process waits", nullptr,
              why);
 }
 
 void parked_connection::close() noexcept {
-  if (sleeps_ && parked_ != nullptr) parked_->interrupt();  // a server that sleeps reads no farewell
+  if (sleeps_ && parked_ != nullptr) parked_->interrupt();  // a sleeping server does not read COM_QUIT
   {
     const base::lock_guard lock(replaced_);
     parked_.reset();
@@ -99,9 +99,9 @@ void parked_connection::leave_to_parent() noexcept {
   static_cast<void>(helper_.release());
 }
 
-/// Sleeps by waiting for the lock that the other connection has. From the moment when another connection sees that the
-/// wake id is held, KILL QUERY ends that. SLEEP() would do the same, but all sleeps of a MariaDB server share one
-/// mutex: a KILL that meets another sleeper there may hold up every KILL and every new connection for 2 s.
+/// Sleeps by waiting for the lock that the other connection has. Once another connection sees that the wake id is held,
+/// KILL QUERY ends the sleep. SLEEP() would do the same, but all sleeps of a MariaDB server share one mutex: a KILL of
+/// one sleeper may delay every KILL and every new connection by 2 s.
 bool parked_connection::sleep(fault& why) {
   if (has_wake_id_ &&
       parked_->query("DO RELEASE_LOCK(" + wake_id_name() + ")", "free the wake id", nullptr, nullptr, why) !=
@@ -129,7 +129,7 @@ bool parked_connection::confirm(fault& why) {
                               holder, parked_->identity().id));
     }
     pollfd answer{descriptor(), POLLIN, 0};
-    if (::poll(&answer, 1, 1) > 0) return true;  // it is over already, and read_end() sees why
+    if (::poll(&answer, 1, 1) > 0) return true;  // it is over already; read_end() finds out why
   }
   return broken(why);
 }
@@ -144,7 +144,7 @@ parked_connection::sleep_end parked_connection::read_end() {
   if (!said && why.connection) return sleep_end::broken;
   constexpr int interrupted = 1317;
   const auto waited = said && !rows.empty() ? rows.at(0).at(1) : std::nullopt;
-  if (waited == "1") return sleep_end::broken;  // the other connection is gone
+  if (waited == "1") return sleep_end::broken;  // the other connection has ended
   if (said ? !waited : why.native == interrupted) return sleep_end::rung;
   return said || clock::now() - (sleeps_until_ - slice) >= shortest_sleep ? sleep_end::over : sleep_end::broken;
 }

@@ -16,44 +16,44 @@ namespace dlock::stores::mysql::parked {
 inline constexpr std::string_view no_wake_by_proxy =
     "a proxy stands between here and the server, and gives connections numbers of its own: no KILL QUERY is sent by it";
 
-/// Two connections to one server: one sleeps there while it has the process's wake id, a named lock, until KILL QUERY
-/// ends that; the other one asks meanwhile. Functions that return false set `why`, whose `connection` says that new
-/// connections may help. One thread at a time.
+/// Two connections to one server. One sleeps there and holds the process's wake id, a named lock, until KILL QUERY ends
+/// the sleep; the other one sends statements meanwhile. Functions that return false set `why`; its `connection` says
+/// that new connections may help. One thread at a time.
 class parked_connection {
  public:
   using clock = std::chrono::steady_clock;
   /// The longest sleep; shorter than the default of long_query_time, so that no sleep is in the slow query log.
   static constexpr std::chrono::seconds slice{9};
 
-  /// New connections, and a new wake id.
+  /// Makes new connections, and a new wake id.
   bool connect(mysql_client& client, const std::stop_token& stop, fault& why);
   bool connected() const noexcept { return parked_ != nullptr && helper_ != nullptr; }
   bool alive() noexcept;
   void close() noexcept;
-  /// Breaks both. Any thread.
+  /// Breaks both connections. Any thread.
   void interrupt() noexcept;
-  /// In a child of fork(): the parent speaks on the same sockets.
+  /// For a child of fork(), whose parent uses the same sockets.
   void leave_to_parent() noexcept;
 
-  /// Executes a statement beside the sleep.
+  /// Executes a statement during the sleep.
   bool ask(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
     return helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
   }
-  /// Ends the sleep of another process, whose number ask() has just read.
+  /// Ends the sleep of another process, whose connection number ask() has just read.
   void wake(std::uint64_t sleeper) noexcept { kill(*helper_, helper_->neighbour(sleeper), kill_what::query); }
-  /// Whether ask() and wake() can still work: as far as they have shown, and as far as can be seen.
+  /// Whether ask() and wake() can still work, according to their results and to the socket.
   bool usable() const noexcept { return helper_->usable(); }
   bool can_ask() noexcept { return helper_ != nullptr && helper_->alive(); }
 
   /// Begins to sleep, and returns once other connections can see that.
   bool sleep(fault& why);
   bool sleeps() const noexcept { return sleeps_; }
-  /// While it sleeps: can be read once the sleep has ended; -1: it does not.
+  /// While it sleeps, a descriptor that is readable when the sleep has ended; otherwise -1.
   int descriptor() noexcept { return sleeps_ ? mysql_socket(parked_->handle()) : -1; }
-  /// The sleep has ended by then, or the connection is broken.
+  /// By this time the sleep has ended, or the connection is broken.
   clock::time_point latest_end() const noexcept;
   enum class sleep_end : std::uint8_t { rung, over, broken };
-  /// The sleep has ended.
+  /// Reads how the sleep ended. Precondition: it has ended.
   sleep_end read_end();
   void end_sleep() noexcept {
     if (sleeps_) wake(parked_->identity().id);
@@ -65,11 +65,11 @@ class parked_connection {
   std::string wake_id_name(std::string_view suffix = {}) const;
   bool confirm(fault& why);
 
-  base::mutex replaced_{};  // held while they are made and ended, and by interrupt()
+  base::mutex replaced_{};  // locked while the connections are made and ended, and by interrupt()
   std::unique_ptr<mysql_connection> parked_{};
   std::unique_ptr<mysql_connection> helper_{};
-  bool sleeps_ = false;       // and was seen to
-  bool has_wake_id_ = false;  // perhaps: to be freed before the next sleep
+  bool sleeps_ = false;       // and other connections can see it
+  bool has_wake_id_ = false;  // it may hold the wake id, which must be freed before the next sleep
   id128 wake_id_{};
   clock::time_point sleeps_until_{};
 };

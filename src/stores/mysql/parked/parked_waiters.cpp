@@ -19,18 +19,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Between two attempts to have connections.
+/// The time between two attempts to connect.
 constexpr auto retry = 500ms;
-/// So long it does without wake-ups where they can't work.
+/// How long it does without wake-ups where they can't work.
 constexpr auto off_for = 60s;
-/// So long both connections are kept while nobody waits.
+/// How long both connections are kept while nobody waits.
 constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
-/// So many looks, one after the other, may find keys free without a ring: a release and a look may cross. They count
-/// only so long after each other, because a network that stands still for a while holds up the rings of many keys.
+/// How many checks in a row may find keys free without a wake-up; a release and a check may cross. They count only if
+/// they come shortly after each other, because a network that stalls may hold up the wake-ups of many keys.
 constexpr unsigned most_missed = 5;
 constexpr auto between_missed = 1s;
-/// The end of the object waits so long for the server, before it breaks the connections.
+/// How long the destructor waits for the server before it breaks the connections.
 constexpr auto farewell = 400ms;
 
 }  // namespace
@@ -61,7 +61,7 @@ void parked_waiters::watch(std::string_view key, const id128& session, key_liste
     look_at_ = {};
     changed_.raise();
   } catch (const std::exception&) {
-    // Without memory, or a thread: no waiter is notified, and the key is polled.
+    // Memory or threads ran out: no waiter is notified, so waiters poll.
   }
 }
 
@@ -71,7 +71,7 @@ void parked_waiters::unwatch(std::string_view key, key_listener& listener) noexc
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
   std::erase(found->second.listeners.all, &listener);
-  if (found->second.listeners.all.empty()) changed_.raise();  // its row goes in the background
+  if (found->second.listeners.all.empty()) changed_.raise();  // the thread deletes its row
 }
 
 void parked_waiters::changed(std::string_view key) noexcept {
@@ -118,11 +118,11 @@ bool parked_waiters::wanted() const noexcept {
   return std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return !each.second.listeners.all.empty(); });
 }
 
-/// Does what is due, then waits for whatever happens first.
+/// Does what is due, then waits for the next event.
 void parked_waiters::serve(const std::stop_token& stop) {
   hear_notes();
   if (const bool off = clock::now() < off_until_; !keys_.empty() && (off || !work(stop))) {
-    lost();  // also forgets the keys that were unwatched meanwhile
+    lost();  // also drops the keys that were unwatched meanwhile
     if (!off) off_until_ = std::max(off_until_, clock::now() + retry);
   }
   if (keys_.empty() && !link_.sleeps() && link_.connected() && clock::now() - idle_since_ >= kept_idle) lost();
@@ -147,11 +147,11 @@ parked_waiters::clock::time_point parked_waiters::next_time() const {
   }
   const auto now = clock::now();
   if (now < off_until_) return off_until_;
-  if (!wanted() || !link_.sleeps()) return now;  // a row has still to go
+  if (!wanted() || !link_.sleeps()) return now;  // a row must still be deleted
   return std::min(look_at_, link_.latest_end());
 }
 
-/// What this process itself has released it hears at once.
+/// Notifies waiters at once of keys that this process itself has released.
 void parked_waiters::hear_notes() {
   for (auto& [key, about] : keys_) {
     if (notes_.released(key) && about.listeners.informed) about.listeners.notify(true);
@@ -160,7 +160,7 @@ void parked_waiters::hear_notes() {
 
 bool parked_waiters::work(const std::stop_token& stop) {
   if (!connected(stop)) return false;
-  // The key may be wanted in a hurry: the look comes before the next sleep.
+  // Somebody may wait for the key, so the check comes before the next sleep.
   if (std::exchange(killed_, false) && !look(clock::now())) return false;
   if (!leave_old() || !enter_new() || !enter_held()) return false;
   if (keys_.empty()) {
@@ -178,8 +178,8 @@ bool parked_waiters::work(const std::stop_token& stop) {
 }
 
 bool parked_waiters::failed(const fault& why) {
-  if (table_.lacks_table(why)) said_ = why.text;  // a release may have met it before
-  // Nothing that a new connection mends.
+  if (table_.lacks_table(why)) said_ = why.text;  // a release may have reported it before
+  // A new connection would not help.
   if (!why.connection && !why.transient && !why.contended) return give_up(why.text);
   return false;
 }
@@ -190,7 +190,7 @@ bool parked_waiters::give_up(const std::string& why) {
   return false;
 }
 
-/// With the mutex open: whoever watches a key must not wait for the network.
+/// Unlocks the mutex, so that watch() does not wait for the network.
 template <class Step>
 bool parked_waiters::at_server(Step step) {
   fault why;
@@ -219,13 +219,13 @@ bool parked_waiters::connected(const std::stop_token& stop) {
   return true;
 }
 
-/// Whoever relies on notifications must learn when they stop.
+/// Listeners that rely on notifications must learn when they stop.
 void parked_waiters::lost() noexcept {
   link_.close();
   killed_ = false;
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& about = at->second;
-    about.registered = false;  // its row has a wake id that nobody holds any more
+    about.registered = false;  // nobody holds the wake id in its row any more
     if (about.listeners.relied_on) about.listeners.notify(false);
     if (about.listeners.all.empty()) {
       notes_.end(at->first);
@@ -236,7 +236,7 @@ void parked_waiters::lost() noexcept {
   }
 }
 
-/// The rows of keys that are new.
+/// Inserts the rows of new keys.
 bool parked_waiters::enter_new() {
   std::string rows;
   for (auto& [key, about] : keys_) {
@@ -256,8 +256,8 @@ bool parked_waiters::enter_new() {
              "enter a waiter", nullptr);
 }
 
-/// What threads hold that wait for the keys. Whoever is the last to write closes a deadlock cycle, and so looks at
-/// once.
+/// Writes the locks that threads hold while they wait for the keys. The last process to write closes a deadlock cycle,
+/// so it looks for cycles at once.
 bool parked_waiters::enter_held() {
   if (sql_.set_held.empty()) return true;
   for (auto& [key, about] : keys_) {
@@ -268,7 +268,7 @@ bool parked_waiters::enter_held() {
     about.held = std::move(held);
     look_at_ = {};
     look_after_ = first_look;
-    // Others may change what is watched meanwhile: what is left is written the next time.
+    // Other threads may change the watched keys meanwhile; the rest is written next time.
     changed_.raise();
     return write_held(key, about.text, std::nullopt);
   }
@@ -281,7 +281,7 @@ held_meanwhile parked_waiters::held_by_waiters(const watched_key& about) const {
   return all.locks.empty() ? held_meanwhile{} : all;
 }
 
-/// `since`: this confirms what is written since then.
+/// `since`: confirms the row that was written at that time.
 bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
   return ask(sql::write_values(sql_.set_held, {{"wake_id", mysql_literal(link_.wake_id())},
                                                {"key", mysql_literal(key)},
@@ -290,7 +290,7 @@ bool parked_waiters::write_held(const std::string& key, const std::string& held,
              "enter what a waiter holds", nullptr);
 }
 
-/// Breaks the deadlock cycles of processes that this one has to break, and confirms those that others have to.
+/// Breaks the deadlock cycles that this process has to break, and confirms those that others have to.
 bool parked_waiters::break_cycles(clock::time_point now) {
   const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
@@ -313,7 +313,7 @@ bool parked_waiters::break_cycles(clock::time_point now) {
     waiters.push_back(std::move(waiter));
   }
   rows.clear();
-  // After the waiters, so that a lock that was released meanwhile is not taken for one that is held.
+  // Read after the waiters, so that a lock that was released meanwhile does not count as held.
   if (!keys.empty() &&
       !ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for cycles of waiters", &rows)) {
     return false;
@@ -334,7 +334,7 @@ bool parked_waiters::break_cycles(clock::time_point now) {
   }
   if (cycles.to_ask.empty()) return true;
   look_at_ = std::min(look_at_, now + first_look);
-  // They look at once.
+  // Wakes them, so that they look for cycles at once.
   const base::unlocked others(mutex_);
   for (const auto& each : cycles.to_ask) {
     if (const auto sleeper = sleepers.at(each); sleeper != 0) link_.wake(sleeper);  // otherwise it is awake
@@ -342,8 +342,8 @@ bool parked_waiters::break_cycles(clock::time_point now) {
   return link_.usable();
 }
 
-/// The rows of keys that nobody watches any more, and those that are stale. Until its row is gone, a release may have
-/// taken this process for the next; then it wakes the one behind.
+/// Deletes the rows of keys that nobody watches any more, and stale rows. Until its row is deleted, a release may have
+/// taken this process for the next waiter; then this wakes the one behind it.
 bool parked_waiters::leave_old() {
   std::string left, woken;
   for (auto at = keys_.begin(); at != keys_.end();) {
@@ -370,8 +370,8 @@ bool parked_waiters::leave_old() {
   return (left.empty() || wake_next(left, false)) && (woken.empty() || wake_next(woken, true));
 }
 
-/// Wakes the next waiters of these keys. `held_too`: also of those that are not free, because whoever has
-/// one now may not know of waiters.
+/// Wakes the next waiters of these keys. `held_too`: even of those that are not free, because their holder may not know
+/// of waiters.
 bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   mysql_rows rows;
   if (!ask(sql::write_values(
@@ -389,7 +389,7 @@ bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   return link_.usable();
 }
 
-/// The sleep has ended: by a ring, by its length, or with the connection.
+/// Handles the end of the sleep: a wake-up, its full length, or a broken connection.
 bool parked_waiters::awake() {
   auto end = parked_connection::sleep_end::broken;
   {
@@ -401,7 +401,7 @@ bool parked_waiters::awake() {
   missed_ = 0;
   killed_ = true;
   for (auto& [key, about] : keys_) about.was_rung = true;
-  if (keys_.size() == 1) {  // there is no doubt for which
+  if (keys_.size() == 1) {  // the wake-up can only be for this key
     killed_ = false;
     auto& about = keys_.begin()->second;
     if (about.listeners.informed) about.listeners.notify(true);
@@ -409,7 +409,7 @@ bool parked_waiters::awake() {
   return true;
 }
 
-/// Which of the keys are free. Those whose listeners don't know yet that it works are notified of that.
+/// Checks which of the keys are free. Notifies listeners that don't know yet that notifications work.
 bool parked_waiters::look(clock::time_point now) {
   std::string keys;
   for (auto& [key, about] : keys_) {
@@ -430,26 +430,26 @@ bool parked_waiters::look(clock::time_point now) {
     if (found == keys_.end()) continue;
     auto& about = found->second;
     about.asked = false;
-    // What was read of a stale row is not about the present wait, which would take that row's place in the order.
+    // A stale row is not about the present wait, which would otherwise get that row's place in the order.
     if (about.listeners.all.empty() || about.stale) continue;
     const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
-    // A row of the application's is in no table that is known here: its waiter asks at each look.
+    // The lock tables don't show whether a row of the application is free, so its waiter polls at each check.
     const bool known = row.at(3).has_value();
-    // It is free for a moment at each hand-over to those before.
+    // A key is free for a moment whenever it passes to the waiters before.
     const bool missed = released && known && about.listeners.informed && !about.was_rung && link_.sleeps() &&
                         !sql_.others_release && row.at(4).value_or("0") == "1";
     if (missed && !std::exchange(about.missed, true) && now - missed_at_ >= between_missed) {
       ++missed_;
       missed_at_ = now;
     }
-    // A ring for this key may have come before the sleep that it was to end.
+    // A wake-up for this key may have come before the sleep that it should end.
     const auto fence = unsigned_of(row.at(3));
     const bool other = new_sleep && about.listeners.informed && about.fence != 0 && about.fence != fence;
     about.fence = fence;
     if (released || dead || other || (link_.sleeps() && !about.listeners.informed)) about.listeners.notify(true);
   }
   for (auto& [key, about] : keys_) {
-    if (std::exchange(about.asked, false)) about.registered = false;  // somebody took its row for a dead one
+    if (std::exchange(about.asked, false)) about.registered = false;  // another process took its row for a dead one's
   }
   if (!break_cycles(now)) return false;
   if (missed_ < most_missed) return true;
@@ -474,7 +474,7 @@ bool parked_waiters::drop_dead_rows(clock::time_point now) {
   return ask(sql::write_values(sql_.remove_dead, {{"which", which}}), "remove dead waiters", nullptr);
 }
 
-/// The rows go, and with them the rings that they would draw; what can't be done now others do later.
+/// Deletes the rows, so that they draw no more wake-ups. Other processes delete later what fails here.
 void parked_waiters::wind_up() noexcept {
   try {
     if (link_.can_ask()) {

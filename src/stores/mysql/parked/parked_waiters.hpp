@@ -24,15 +24,16 @@
 
 namespace dlock::stores::mysql::parked {
 
-/// The keys that this process waits for, and the connection on which a release of another process wakes it. Each key
-/// has a row in the waiter table. One connection for all of them sleeps at the server while it has the process's wake
-/// id, a named lock; a release finds the first row whose wake id is held, and ends that sleep by KILL QUERY. Another
-/// connection writes the rows, and looks at the keys after each sleep and now and then: a key that became free without
-/// a ring is found so. One thread, which begins with the first watch. Thread safety: all functions from any thread.
+/// The keys that this process waits for, and the connection on which a release by another process wakes it. Each key
+/// has a row in the waiter table. One connection for all keys sleeps at the server and holds the process's wake id, a
+/// named lock; a release finds the first row whose wake id is held, and ends that sleep by KILL QUERY. Another
+/// connection writes the rows. It checks the keys after each sleep and now and then, to find keys that became free
+/// without a wake-up. It has one thread, which starts with the first watch. Thread safety: all functions from any
+/// thread.
 class parked_waiters {
  public:
-  /// A key is looked at so long after its row was written, then after four times as long each time, up to `last_look`.
-  /// It bounds what a lost ring costs.
+  /// A key is checked this long after its row was written, then after four times as long each time, up to `last_look`.
+  /// That bounds the cost of a lost wake-up.
   static constexpr std::chrono::milliseconds first_look{25};
   static constexpr std::chrono::milliseconds last_look{4'000};
 
@@ -43,16 +44,16 @@ class parked_waiters {
   parked_waiters(const parked_waiters&) = delete;
   parked_waiters& operator=(const parked_waiters&) = delete;
 
-  /// What store::watch() and unwatch() say.
+  /// See store::watch() and unwatch().
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept;
   void unwatch(std::string_view key, key_listener& listener) noexcept;
-  /// What the key's listeners say of locks that are held has changed.
+  /// The locks that the key's listeners hold have changed.
   void changed(std::string_view key) noexcept;
 
-  /// What execute() does, and operators ask.
+  /// For execute() and operators.
   waiter_table& table() noexcept { return table_; }
   const waiter_table& table() const noexcept { return table_; }
-  /// Tells those of this process that wait what was done.
+  /// Notifies waiters of this process of the results.
   void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
 
  private:
@@ -61,13 +62,13 @@ class parked_waiters {
     key_listeners listeners{};
     id128 session{};
     bool registered = false;  ///< it has a row
-    bool stale = false;       ///< that is of a wait which a grant has ended: another wait has another place
-    bool was_rung = false;    ///< perhaps by a release that took this process for the next
-    std::uint64_t fence = 0;  ///< as the last look has seen it; 0: none has
-    bool missed = false;      ///< it was found free without a ring
-    held_meanwhile held{};    ///< as its row has it
+    bool stale = false;       ///< its row is of a wait that a grant has ended; a new wait has another place
+    bool was_rung = false;    ///< a release may have taken this process for the next waiter
+    std::uint64_t fence = 0;  ///< as the last check read it; 0 if none did
+    bool missed = false;      ///< it was found free without a wake-up
+    held_meanwhile held{};    ///< as written in its row
     std::string text{};       ///< likewise
-    bool asked = false;       ///< a look asks about it
+    bool asked = false;       ///< a check is reading it
   };
 
   void run(const std::stop_token& stop) noexcept;
@@ -103,22 +104,22 @@ class parked_waiters {
   const base::wake_event changed_{"dlock: a file descriptor for waiting"};
   // The thread's:
   parked_connection link_{};
-  bool new_sleep_ = false;  // no key was looked at since it began
-  bool killed_ = false;     // its last sleep was ended
+  bool new_sleep_ = false;  // no key was checked since it began
+  bool killed_ = false;     // KILL ended its last sleep
   clock::time_point look_at_{};
   std::chrono::milliseconds look_after_{first_look};
   clock::time_point dead_rows_at_{};
   clock::time_point off_until_{};
   clock::time_point idle_since_{};
-  unsigned missed_ = 0;  // looks that found keys free without a ring, one after the other
+  unsigned missed_ = 0;  // how many checks in a row found keys free without a wake-up
   clock::time_point missed_at_{};
   std::string said_{};
 
-  base::mutex mutex_;  // held while a listener is notified, so that none is after unwatch()
+  base::mutex mutex_;  // locked while a listener is notified, so that no notification follows after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
   key_notes notes_{};
-  std::binary_semaphore ended_{0};    // the thread has done all that needs the server
-  base::background_thread thread_{};  // ends before what it uses
+  std::binary_semaphore ended_{0};    // the thread needs the server no more
+  base::background_thread thread_{};  // destroyed before what it uses
 };
 
 }  // namespace dlock::stores::mysql::parked

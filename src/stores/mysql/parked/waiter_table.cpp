@@ -16,11 +16,11 @@ namespace dlock::stores::mysql::parked {
 namespace {
 
 constexpr sql::named_part words[] = {
-    // Who has a waiter's wake id sleeps on that connection. Nobody: the waiter is gone.
+    // The connection that sleeps with the waiter's wake id, or NULL if the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.wake_id})))"},
-    // The process of that wake id is there: between two sleeps it has only this lock.
+    // The process of that wake id exists: between two sleeps it has only this lock.
     {"waits", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.wake_id}), '.p')) IS NOT NULL"},
-    // No process waits that registered before, asleep or just woken.
+    // No process that registered earlier waits, asleep or just woken.
     {"is_first",
      "NOT EXISTS (SELECT 1 FROM {waiter} e WHERE e.{waiter.lock_key} = w.{waiter.lock_key}"
      " AND e.{waiter.since_us} <= w.{waiter.since_us} AND e.{waiter.wake_id} <> w.{waiter.wake_id}"
@@ -45,7 +45,7 @@ WHERE {waiter.lock_key} IN (:keys)
   AND {waiter.wake_id} = :wake_id
 )";
 
-// The first of each key is the one to be woken.
+// The first waiter of each key, which is to be woken.
 constexpr const char* first_sql = R"(
 SELECT w.{waiter.lock_key}, {sleeper}
 FROM {waiter} w
@@ -130,7 +130,7 @@ std::string waiter_table::remedy(const fault& why) const {
     case 1054:
       if (why.text.find("'w.held'") != std::string::npos)
         return fmt::format("ALTER TABLE {} ADD COLUMN `held` MEDIUMTEXT CHARACTER SET ascii NULL", sql_.table);
-      if (why.text.find("'w.") != std::string::npos)  // else it is a column of the application's
+      if (why.text.find("'w.") != std::string::npos)  // otherwise it is a column of the application
         return fmt::format("Drop the table {}, and make it again by the statement that dlock schema prints.",
                            sql_.table);
       break;

@@ -52,7 +52,8 @@ shared_connection::shared_connection(mysql_opened from, const scheme_sql& sql, m
   statements_.reserve(texts_.capacity());
   const bool bytes = sql.key.type == column_type::bytes;
   const auto add = [&](const sql::statement_text& statement) {
-    // A new key may be locked for a moment by another process that makes it, too. A take that begins so polls then.
+    // Another process that inserts the same new key may have it locked for a moment. A take that begins with an INSERT
+    // polls then.
     const bool waits = statement.sql.starts_with("INSERT") && !sql.inserts_first;
     const bool plain = waits || statement.sql.starts_with("SELECT");
     texts_.push_back(std::string(plain ? std::string_view() : quick_prefix()) + statement.sql);

@@ -27,7 +27,7 @@ column_type type_of(std::string_view name) {
 
 std::size_t number_in(const std::optional<std::string>& text) { return text ? std::stoul(*text) : 0; }
 
-/// Bytes that continue a character don't count.
+/// Counts no continuation bytes.
 std::size_t characters_in(std::string_view utf8) {
   return static_cast<std::size_t>(
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
@@ -36,7 +36,7 @@ std::size_t characters_in(std::string_view utf8) {
 }  // namespace
 
 std::string checked_name(const std::string& parameter, std::string name) {
-  // A '?' in a statement's text is the place of a parameter.
+  // A '?' in a statement's text would be a parameter.
   if (name.empty() || name.size() > longest_name || !is_utf8(name) || name.find('?') != std::string::npos) {
     throw std::invalid_argument(
         fmt::format("dlock: mysql URL: {}={} is not the name of a table or column (1 to {} characters, no '?')",

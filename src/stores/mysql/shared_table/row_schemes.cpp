@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
 /// The schemes whose rows have a key, an owner and an expiry: unique_insert, where a row is a lock, and state_row,
-/// where a row stays and its state says whether it is taken.
+/// where rows stay and have a state.
 
 #include "stores/mysql/shared_table/row_schemes.hpp"
 
@@ -14,13 +14,13 @@
 namespace dlock::stores::mysql::shared_table {
 namespace {
 
-constexpr std::size_t owner_size = 49;  // of session and attempt
+constexpr std::size_t owner_size = 49;  // the size of session and attempt
 
-/// For a DATETIME: the zone in which the other programs' NOW() counts, unless they set one of their own.
+/// For a DATETIME: the time zone of the other programs' NOW(), unless they set one of their own.
 constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
 
-/// Each statement is a separate transaction, about one row, so the level changes nothing that they see. But where
-/// rows are deleted and made again and again, InnoDB takes three times as long for it in READ COMMITTED.
+/// Each statement is a transaction about one row, so the level does not change what it sees. But if rows are deleted
+/// and inserted again and again, InnoDB takes three times as long in READ COMMITTED.
 constexpr const char* use_repeatable_read = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
 constexpr sql::named_part words_of_rows[] = {
@@ -35,7 +35,7 @@ constexpr sql::named_part words_of_rows[] = {
     {"extended", "{expiry} = GREATEST({expiry}, {until})"},
 };
 
-// Without an expiry (NULL) a lock has a hundred years left.
+// A lock without an expiry (NULL) has a hundred years left.
 constexpr sql::named_part timestamp_words[] = {
     {"now", "NOW({digits})"},
     {"passed", "{expiry} < {now}"},
@@ -43,8 +43,8 @@ constexpr sql::named_part timestamp_words[] = {
     {"until", "{now} + INTERVAL :ttl MICROSECOND"},
 };
 
-// A DATETIME keeps what the clock on the wall shows, which goes back or forward where summer time ends or begins. The
-// later of both ways to add is never too early: in autumn a lease may look taken for an hour longer.
+// A DATETIME keeps local time, which jumps where summer time begins or ends. The later of both ways to add is never too
+// early: in autumn a lease may look taken for an hour longer.
 constexpr sql::named_part datetime_words[] = {
     timestamp_words[0],
     timestamp_words[1],
@@ -75,7 +75,7 @@ constexpr sql::named_part state_row_words[] = {
     {"expired", "{taken} AND {passed}"},
 };
 
-/// Empty: the table has none.
+/// Empty if the table has none.
 std::string state_column(const layout& table, const table_settings& settings) {
   const auto named = settings.columns.find("state");
   return named == settings.columns.end() ? std::string{} : table.number(named->second, "state").quoted();
@@ -83,7 +83,7 @@ std::string state_column(const layout& table, const table_settings& settings) {
 
 scheme_sql unique_insert_sql(const layout& table, const table_settings& settings) {
   auto words = describe(table, settings, unique_insert_words);
-  // Of a table that has such a column without a default.
+  // For a table that has such a column without a default.
   const auto state = state_column(table, settings);
   auto made = sql_of(words.set("and_state", state.empty() ? "" : ", " + state + " = 1"), table, settings);
   made.inserts_first = true;
@@ -94,7 +94,7 @@ scheme_sql unique_insert_sql(const layout& table, const table_settings& settings
 scheme_sql state_row_sql(const layout& table, const table_settings& settings) {
   auto words = describe(table, settings, state_row_words);
   const auto& expiry = table.expiry(settings.columns.at("expiry"));
-  // A program that takes the key next by plain SQL may set no expiry: an old one would end its lock.
+  // A program that takes the key next by plain SQL may set no expiry, so an old one would end its lock.
   words.set("no_expiry", expiry.nullable ? ", " + expiry.quoted() + " = NULL" : "");
   return sql_of(words.set("state", state_column(table, settings)), table, settings);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// scheme=shedlock: ShedLock's published table, beside programs whose JDBC provider goes by the database's time. A row
-/// stays; it is free when lock_until has passed. What is said of ShedLock is what its version 7 sends.
+/// scheme=shedlock: ShedLock's published table, shared with programs whose JDBC provider uses the database's time. A
+/// row stays; it is free when lock_until has passed. The comments describe version 7 of ShedLock.
 
 #include "stores/mysql/shared_table/row_schemes.hpp"
 
@@ -16,7 +16,7 @@ constexpr sql::named_part shedlock_words[] = {
     {"taken", "({owner} <> '' OR {in_time})"},
     {"held", "{in_time}"},
     {"in_time", "{expiry} > {now}"},
-    // Without our name, so that what comes late finds no grant of that name.
+    // Without our name, so that a late statement finds no grant of that name.
     {"freed", "{expiry} = {now}, {owner} = ''"},
 };
 
@@ -24,12 +24,12 @@ constexpr sql::named_part shedlock_clock[] = {
     {"now", "UTC_TIMESTAMP({digits})"},
     {"passed", "{expiry} <= {now}"},
     {"remaining", "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {expiry})"},
-    // {now} is rounded down, and ShedLock takes what ends at this very moment: a unit more, so as not to end early.
+    // {now} is rounded down, and ShedLock takes a lock at the very moment of its end, so a unit is added.
     {"until", "{now} + INTERVAL :ttl + {unit} MICROSECOND"},
 };
 
-/// ShedLock writes UTC's date and time, which a TIMESTAMP takes for that of the session's time zone. So does dlock, in
-/// the zone that sessions have unless they set one.
+/// ShedLock writes UTC's date and time, which a TIMESTAMP takes for local time of the session's time zone. So does
+/// dlock, in the zone of sessions that set none.
 constexpr const char* use_default_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
 
 }  // namespace

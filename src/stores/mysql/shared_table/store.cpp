@@ -16,7 +16,7 @@
 namespace dlock::stores::mysql::shared_table {
 namespace {
 
-/// Also programs that look for no waiter free keys. An expiry that has passed is found by a poll.
+/// Programs that wake no waiters free keys too. A poll finds an expiry that has passed.
 constexpr const char* look_sql = R"(
 SELECT w.{waiter.lock_key}, {is_free}, 0, 0
 FROM {waiter} w
@@ -42,12 +42,12 @@ parked::waiter_sql make_waiter_sql(const scheme_sql& sql, const std::string& wai
 }  // namespace
 
 std::string shared_table_store::our_name(const request& request) const {
-  // The number that names a grant is its attempt's: release and extend have it as the fence.
+  // The attempt's number names the grant: release and extend have it as the fence.
   const bool held = request.action == verb::release || request.action == verb::extend;
   return sql::row_owner{request.session, held ? request.fence : request.nonce}.text();
 }
 
-/// Another program's holder has no session; its name is for messages.
+/// Another program's holder has no session; its name is for messages only.
 seen shared_table_store::holder_named(std::string_view owner, std::uint64_t) const {
   const auto ours = sql::row_owner::parse(owner);
   if (!ours) return {.holder = sql::foreign_owner, .who = std::string(owner)};
@@ -98,7 +98,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
   });
   auto* const others = waiters();
   if (others == nullptr) return;
-  // Where a request holds the key through several processes, its release may not have been the last.
+  // If several processes hold the key for one request, the release may not have been the last.
   others->table().wake_first(with, requests, replies, requests.front().request_id.empty());
   others->note_done(requests, replies);
 }
@@ -108,7 +108,7 @@ reply shared_table_store::change_unlocked(native& with, const request& request) 
   auto answer = with.read(fmt::format("SELECT 1 FROM {} WHERE {}={} FOR UPDATE NOWAIT", known->table,
                                       known->key.quoted(), value_literal(known->key, request.resource)),
                           "ask for a row");
-  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // it only reads
   if (answer.result != outcome::yes) return answer;
   answer = change(with, request);
   ++answer.statements;
@@ -117,7 +117,7 @@ reply shared_table_store::change_unlocked(native& with, const request& request) 
 
 reply shared_table_store::take(native& with, const scheme_sql& sql, const request& request) {
   const auto take_row = [&] { return with.change(verb::take, request.if_locked); };
-  if (!sql.inserts_first || request.polled) return take_row();  // a poll has seen a row
+  if (!sql.inserts_first || request.polled) return take_row();  // the poll saw a row
   reply made = with.change(verb::insert, request.if_locked);
   if (made.result != outcome::no) return made;
   reply taken = take_row();
@@ -135,7 +135,7 @@ reply shared_table_store::change(native& with, const request& request) {
     values.fence = seen->fence;
   }
   values.ttl = rounded_up(request.ttl, known->unit).count();
-  // No other program writes our session and attempt, so both find the same row.
+  // No other program writes our session and attempt, so both statements find the same row.
   auto answer = request.action == verb::take
                     ? take(with, *known, request)
                     : with.change(request.action == verb::cancel ? verb::release : request.action, request.if_locked);
@@ -154,7 +154,8 @@ reply shared_table_store::poll(native& with, const request& request) const {
   answer.result = with.poll(row, answer.why);
   answer.holder.fence = fence;
   if (answer.result != outcome::yes || held == 0) return answer;
-  if (!request.request_id.empty() && owner.view() == request.request_id) return answer;  // it may enter again
+  if (!request.request_id.empty() && owner.view() == request.request_id)
+    return answer;  // the request may take it again
   answer.holder = holder_named(owner.view(), fence);
   answer.holder.expired = remaining <= 0;
   answer.holder.remaining = microseconds{std::max<std::int64_t>(0, remaining)};
@@ -240,9 +241,9 @@ reply shared_table_store::examine(connection& connection, std::vector<store_find
   });
 }
 
-/// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key,
-/// if it has expired still; a row that is locked waits for the next time. MariaDB gets the option with each statement
-/// not to wait for it, MySQL is asked before.
+/// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key
+/// if it is still expired; a locked row is left for the next time. MariaDB is told in the statement not to wait for a
+/// row, MySQL is asked before.
 reply shared_table_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
   return sql::attempt<native>(connection, "clean up", [&](auto& with) {
     reply answer{.result = outcome::yes};

@@ -17,14 +17,14 @@
 
 namespace dlock::stores::mysql::shared_table {
 
-/// What `:ttl` must be for a lease of that time: rounded up to what the column keeps.
+/// The value of `:ttl` for a lease of that time: rounded up to the column's unit.
 inline microseconds rounded_up(microseconds ttl, microseconds unit) noexcept {
   return (ttl + unit - microseconds{1}) / unit * unit;
 }
 
-/// A store on a table that other programs share. Its leases end by an expiry in the row, which the service renews; the
-/// row names session and attempt of its holder, so that what comes late is known by its name. A scheme says which
-/// table, and with which statements.
+/// A store on a table that other programs share. Its leases end by an expiry in the row, which the service renews. The
+/// row names its holder's session and attempt, so that a late statement can't change a later grant. A scheme defines
+/// the table and the statements.
 class shared_table_store : public store, private store_admin {
  public:
   explicit shared_table_store(table_scheme scheme, bool fenced = false)
@@ -32,7 +32,7 @@ class shared_table_store : public store, private store_admin {
 
   const std::string& name() const noexcept override { return scheme_.settings.name; }
   capabilities caps() const noexcept override {
-    // Without a fence its place is taken by the attempt's nonce: it names the grant.
+    // Without a fence column the attempt's nonce stands for the fence and names the grant.
     return {.session_leases = false,
             .batch = false,
             .renewed_leases = true,
@@ -50,7 +50,7 @@ class shared_table_store : public store, private store_admin {
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  /// No lease depends on a session, so none has a row.
+  /// No lease depends on a session, so no session has a row.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
     if (auto* const all = waiters(); all != nullptr) all->watch(key, session, listener);
@@ -70,40 +70,40 @@ class shared_table_store : public store, private store_admin {
 
   /// Every verb but poll.
   virtual reply change(native& with, const request& request);
-  /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
+  /// The owner's name that a grant writes, and that the other verbs require.
   virtual std::string our_name(const request& request) const;
-  /// The fence of a grant. Before, it is what came with the server's answer.
+  /// Sets the fence of a grant; until then it is what the server's reply contained.
   virtual void tell_fence(native&, const request& request, reply& answer) const { answer.fence = request.nonce; }
   /// Null before prepare().
   std::shared_ptr<const scheme_sql> sql() const {
     const base::lock_guard lock(mutex_);
     return sql_;
   }
-  /// The holder whom such a text names, with nonce and fence. `fence`: the row's, 0 where it has none.
+  /// The holder that a text names, with nonce and fence. `fence` is the row's, or 0 if it has none.
   virtual seen holder_named(std::string_view owner, std::uint64_t fence) const;
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
-  /// No session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
+  /// No session keeps a key. Returns no if the key is free, or may be released in its holder's name; another program's
+  /// may not.
   reply revoke(connection& connection, const request& key) noexcept override;
-  /// How many they are: no session has a row that would say who.
+  /// Only counts them, because no session has a row with details.
   reply waiters(connection& connection, std::string_view key, std::size_t limit,
                 waiter_overview& found) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
   reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
-  /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
+  /// Executes verb::take, with the parameters set. It usually needs only one statement.
   static reply take(native& with, const scheme_sql& sql, const request& request);
-  /// An extension that must not wait, where the server has no option for that: first asks for the row, by a read that
-  /// locks.
+  /// An extension that must not wait, on a server without an option for that: first checks the row by a locking read.
   reply change_unlocked(native& with, const request& request);
   reply poll(native& with, const request& request) const;
-  /// Where there are none to be seen, nothing is counted.
+  /// Counts nothing where waiters are not visible.
   reply count_waiters(connection& connection, std::vector<holder_info>& of) noexcept;
   bool wakes() const noexcept { return !scheme_.settings.waiter_table.empty(); }
-  /// Null where waiters only poll, and before prepare().
+  /// Null if waiters only poll, and before prepare().
   parked::parked_waiters* waiters() const noexcept {
     const base::lock_guard lock(mutex_);
     return waiters_.get();
@@ -116,9 +116,9 @@ class shared_table_store : public store, private store_admin {
   store_listeners listeners_{};
   mutable base::mutex mutex_;
   std::shared_ptr<const scheme_sql> sql_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
-  // Those of a former prepare(): connections refer to them.
+  // The statements of earlier calls of prepare(), to which connections refer.
   std::vector<std::shared_ptr<const scheme_sql>> former_ DLOCK_GUARDED_BY(mutex_){};
-  std::unique_ptr<parked::parked_waiters> waiters_ DLOCK_GUARDED_BY(mutex_){};  // ends before its client
+  std::unique_ptr<parked::parked_waiters> waiters_ DLOCK_GUARDED_BY(mutex_){};  // destroyed before its client
 };
 
 }  // namespace dlock::stores::mysql::shared_table

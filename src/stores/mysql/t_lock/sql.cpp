@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-// Every UPDATE adds 1 to the version, because that is all that protects the published compare-and-set. A row is never
-// deleted, and no version is set back: the version at the grant is the fence.
+// Every UPDATE adds 1 to the version, because only that protects the published compare-and-set. Rows are never deleted,
+// and versions never set back, so the version at the grant is the fence.
 #include "stores/mysql/t_lock/store.hpp"
 
 #include <fmt/format.h>
@@ -16,11 +16,10 @@ using namespace shared_table;
 
 namespace {
 
-constexpr std::size_t longest_owner = 64;  // that of a request; ours are session, attempt, and a fence of ten digits
+constexpr std::size_t longest_owner = 64;  // of a request's id; ours are session, attempt, and a fence of ten digits
 constexpr long longest_skew_ms = 3'600'000;
 
-// "<session>/<attempt>/<fence>", in full: what t_lock_store::holder_named() takes for ours, whatever the column's
-// collation.
+// "<session>/<attempt>/<fence>" in full, which t_lock_store::holder_named() recognises as ours under any collation.
 constexpr const char* by_dlock =
     "CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin "
     "REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$'";
@@ -29,8 +28,7 @@ constexpr sql::named_part t_lock_words[] = {
     {"granted",
      "request_id = CONCAT(:owner, '/', version + 1), lock_count = 1, timeout = {until}, "
      "version = LAST_INSERT_ID(version + 1)"},
-    // Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column it gives that column's
-    // number.
+    // Its fence is 1. The server's reply may not say so: with an AUTO_INCREMENT column it returns that column's number.
     {"first", "SET lock_key = :key, request_id = CONCAT(:owner, '/1'), lock_count = 1, timeout = {until}, version = 1"},
     {"free", "(request_id = '' OR {passed})"},
     {"taken", "request_id <> ''"},
@@ -46,15 +44,15 @@ constexpr sql::named_part t_lock_words[] = {
     {"clock", server_clock},
     {"passed", "{end} < {now}"},
     {"remaining", "({end} + 1) * 1000 - {clock}"},
-    // Ours are by the server's clock on both sides. Another program's clock may be behind, whatever its ids look like.
-    // What it adds up may have overflowed, either way; MySQL refuses to reckon on with that.
+    // dlock's times are the server's on both sides. Another program's clock may be behind, whatever its ids look like.
+    // Its sums may have overflowed in either direction, and MySQL refuses to add to such a value.
     {"end", "GREATEST(0, LEAST(timeout, 253402300799000)) + IF({by_dlock}, 0, {skew})"},
-    // A request that other programs have too. Its id is theirs, byte by byte; the column may compare without case.
+    // A request that other programs share. Its id is compared byte by byte, because the column may ignore case.
     {"mine", "CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(:owner USING utf8mb4) AS BINARY)"},
 };
 
-// What the request had is counted on also where its time has passed, as other programs do: one that comes late with its
-// release, which does not look at the time, must not free what we have by then.
+// Counts the request's earlier holds even after their time has passed, as other programs do: a late release, which
+// ignores the time, must not free what we have by then.
 constexpr const char* enter_sql = R"(
 UPDATE {table}
 SET lock_count = IF({mine}, GREATEST(lock_count, 0) + 1, 1),

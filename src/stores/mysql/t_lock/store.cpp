@@ -57,10 +57,10 @@ void request_holds::forget(const request& attempt) noexcept {
 }
 
 namespace {
-constexpr std::size_t name_size = 49;  // of session and attempt
+constexpr std::size_t name_size = 49;  // the size of session and attempt
 }  // namespace
 
-/// Of a pattern for LIKE, '_' stands for any character and '%' for any text. Our own texts have neither.
+/// In a pattern for LIKE '_' stands for any character and '%' for any text. Our own texts contain neither.
 std::string t_lock_store::our_name(const request& request) const {
   switch (request.action) {
     case verb::release:
@@ -110,7 +110,7 @@ reply t_lock_store::change(native& with, const request& request) {
     case verb::release:
     case verb::cancel: return leave(with, request);
     case verb::insert: {
-      // As the other programs do: insert a free row, and then go on as with a row that was there.
+      // As other programs do, inserts a free row, and then continues as with an existing row.
       auto made = with.change(other::row, request.if_locked);
       if (made.result != outcome::yes) return made;
       auto answer = enter(with, request);
@@ -128,12 +128,12 @@ std::optional<std::int64_t> t_lock_store::server_time(native& with, fault& why) 
   return now;
 }
 
-/// Two statements: the row has the latest end of all that the request holds, and ours must be known by itself.
+/// Two statements, because the row has the latest end of all holds of the request, and ours must be known separately.
 reply t_lock_store::enter(native& with, const request& request) {
   auto& values = with.values();
   reply answer;
   const auto now = server_time(with, answer.why);
-  if (!now) return answer;  // not done
+  if (!now) return answer;  // not executed
   values.until = *now + std::chrono::ceil<std::chrono::milliseconds>(request.ttl).count();
   holds_.expect(request, *now);
   try {
@@ -144,7 +144,7 @@ reply t_lock_store::enter(native& with, const request& request) {
   }
   answer.statements = 2;
   if (answer.result == outcome::yes) tell_fence(with, request, answer);
-  // Not answered: it may be counted, until the end of its time. Nothing in the row would tell ours from another's.
+  // Without a reply it may be counted until the end of its time, and nothing in the row tells it from another's.
   if (answer.result == outcome::yes)
     holds_.keep(request, values.until);
   else
@@ -162,7 +162,7 @@ reply t_lock_store::stay(native& with, const request& request) {
   if (answer.result != outcome::yes) return answer;
   auto stays_until = static_cast<std::int64_t>(std::exchange(answer.fence, 0));
   if (stays_until == 0) {
-    // A trigger hides the time that it stays. So it stays once more, after a look at the clock.
+    // A trigger hides the time until which it is held, so it is extended once more, after a read of the clock.
     const auto now = server_time(with, answer.why);
     if (!now) return {.result = outcome::unknown, .why = answer.why, .statements = 2};
     answer = with.change(other::stay, request.if_locked, true);
