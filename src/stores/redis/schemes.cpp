@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Which store a redis:// URL means: its parameter `scheme`.
+/// The parameter `scheme` of a redis:// URL chooses the store.
 
 #include <fmt/format.h>
 

@@ -33,7 +33,7 @@ class redis_store : public store, protected store_admin {
   const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
 };
 
-/// A store on one server at a time. `Base`: the redis_store that it is.
+/// A store on one server at a time. `Base` is its redis_store.
 template <class Base>
 class server_store : public Base {
  public:
@@ -45,7 +45,7 @@ class server_store : public Base {
     auto made = client_.open(limit, cancel, why);
     try {
       if (made == nullptr) return nullptr;
-      // prepare() may have seen another server.
+      // prepare() may have checked another server.
       if (auto refusal = made->server.refusal(settings()); !refusal.empty()) {
         why = {.connection = true, .text = std::move(refusal)};
         return nullptr;
@@ -84,7 +84,7 @@ class server_store : public Base {
   }
 
  protected:
-  /// `channels`: what the names of channels begin with, before the key. `base`: what Base is made of.
+  /// `channels` is the prefix of the channels' names, before the key. `base` are the arguments of Base.
   template <class... Args>
   server_store(const redis_settings& settings, std::span<const std::string> scripts, std::string channels,
                Args&&... base)
@@ -104,9 +104,9 @@ class server_store : public Base {
   }
 
  private:
-  /// Gives a new connection its server's name. False, and why not.
+  /// Sets the name of a new connection's server. Returns false and sets `why` if it can't.
   virtual bool introduce(script_connection& to, fault& why) const = 0;
-  /// `epoch`: the connection's.
+  /// Adds the commands of a request. `epoch` is the connection's.
   virtual void add(script_calls& to, const request& asked, std::string_view epoch) const = 0;
   virtual reply judge(const request& asked, const answer& response) = 0;
 

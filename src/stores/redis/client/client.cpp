@@ -19,7 +19,8 @@ void script_connection::name_server(std::string_view data) {
 
 void script_connection::is_refused() noexcept {
   interrupt();
-  auto seen = made_at_;  // the first one identifies the server: later ones must not end what was made since
+  auto seen =
+      made_at_;  // the first connection identifies the server; later refusals must not end connections made since
   refusals_->compare_exchange_strong(seen, seen + 1);
 }
 
@@ -66,14 +67,14 @@ bool redis_client::greet(script_connection& connection, const std::string& where
     const base::lock_guard lock(mutex_);
     found.hashes = hashes_;
   }
-  // A server that has lost them says so when they are called.
+  // A server that has lost the scripts says so when they are called.
   const bool first = found.hashes.empty();
   const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
   const auto response = connection.ask(hello.text());
   if (!hello.judge(response, where, found, why)) {
     const bool refused =
         std::any_of(response.begin(), response.end(), [](const answer& each) { return each.is_error(); });
-    if (!refused && !response.back() && !connection.problem().text.empty()) {  // more than that no answer came
+    if (!refused && !response.back() && !connection.problem().text.empty()) {  // more than a missing reply
       why = lost_connection(fmt::format("{}: {}", where, connection.problem().text));
       why.transient = !connection.problem().lasts;
     }
@@ -119,7 +120,7 @@ store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentin
     if (response.is_error()) throw std::runtime_error(fault_of_error(response.text(), "sentinel").text);
     if (response.is_nothing())
       throw std::runtime_error(fmt::format("the sentinel knows no primary '{}'", settings_.sentinel));
-    if (response.size() != 2) continue;  // of AUTH
+    if (response.size() != 2) continue;  // the reply to AUTH
     return {std::string(response[0].text()), static_cast<std::uint16_t>(response[1].number())};
   }
   throw std::runtime_error("the sentinel says something strange");
@@ -159,7 +160,7 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
     const auto begun = clock::now();
     const auto each = std::min<microseconds>(limit / static_cast<long>(hosts.size()), settings_.connect_timeout);
     std::string tried;
-    fault all;  // transient, if one host's is: that one may help later
+    fault all;  // transient if one host's problem is, because that host may help later
     all.connection = true;
     for (std::size_t i = 0; i < hosts.size() && !cancel.stop_requested(); ++i) {
       const auto which = (first + i) % hosts.size();
@@ -184,7 +185,8 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
 bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept {
   try {
     const auto& here = on.identity();
-    if (address_in(here.incarnation) != address_in(lost.incarnation)) return false;  // it may still run there
+    if (address_in(here.incarnation) != address_in(lost.incarnation))
+      return false;  // the statement may still run there
     if (here.incarnation != lost.incarnation) return true;
     const auto response = on.ask({"CLIENT", "KILL", "ID", std::to_string(lost.id)});
     return response && !response.is_error();

@@ -6,7 +6,7 @@
 namespace dlock::stores::redis {
 
 namespace {
-/// How a server that speaks TLS begins its complaint about what is none.
+/// The first byte of a TLS server's error about plain text.
 constexpr char tls_alert = 0x15;
 }  // namespace
 
@@ -57,13 +57,13 @@ answer redis_connection::next(waits how) {
 std::vector<answer> redis_connection::ask(const command_text& commands) {
   std::vector<answer> answers(commands.commands());
   bool goes_on = usable();
-  // A server that closes at once, because it has no connection to give, has said so before.
+  // A server that closes at once, because it has no free connection, has sent the reason before.
   const bool sent = goes_on && socket_.send(commands.text(), limit());
   for (auto at = answers.begin(); goes_on && at != answers.end(); ++at) {
     *at = next(waits::yes);
     goes_on = static_cast<bool>(*at);
   }
-  if (!goes_on || !sent) interrupt();  // what comes later must not be taken for the answer to something else
+  if (!goes_on || !sent) interrupt();  // later data must not be taken for the reply to something else
   return answers;
 }
 

@@ -17,43 +17,42 @@
 
 namespace dlock::stores::redis {
 
-/// Speaks the protocol on one socket. Knows no key and no script.
+/// Speaks the protocol on one socket. It knows no keys and no scripts.
 class redis_connection : public connection {
  public:
   using clock = stream_socket::clock;
 
-  /// `timeout`: how long each call waits for each part of an answer, at most; 0: it does not wait.
+  /// `timeout` is the longest wait of each call for each part of a reply; with 0 it does not wait.
   redis_connection(stream_socket socket, std::chrono::milliseconds timeout)
       : socket_(std::move(socket)), timeout_(timeout) {}
   ~redis_connection() override;
-  /// `closed` is called when the server closes the connection, also while that lies idle. `by` lives as long as the
-  /// connection.
+  /// Calls `closed` when the server closes the connection, even while it is idle. `by` lives as long as the connection.
   void watch_hang_up(std::shared_ptr<hangup_watch> by, std::function<void()> closed) noexcept;
 
   void interrupt() noexcept override;
-  /// The answers to the following calls come by then as a whole, or not at all, whatever the timeout; max(): no such
-  /// limit.
+  /// The replies to the following calls come completely by then, or not at all, whatever the timeout is; max() means no
+  /// such limit.
   void answer_by(clock::time_point when) noexcept { answer_by_ = when; }
-  /// Why an answer did not come.
+  /// Why a reply did not come.
   const connection_problem& problem() const noexcept { return problem_; }
   bool usable() const noexcept override { return usable_.load(std::memory_order_relaxed); }
-  /// Neither closed by the server nor with something to read that was not asked for.
+  /// Whether the server has not closed it and has sent nothing unrequested.
   bool alive() noexcept override { return usable() && !socket_.readable(std::chrono::milliseconds{0}); }
   const connection_identity& identity() const noexcept override { return identity_; }
   void set_identity(connection_identity identity) { identity_ = std::move(identity); }
   int descriptor() const noexcept { return socket_.descriptor(); }
 
-  /// Sends them in one go. One answer for each; the first one that is empty did not come in time, nor did those behind
-  /// it, and the connection is of no more use.
+  /// Sends the commands together, and returns one reply for each. From the first empty one on, replies did not come in
+  /// time, and the connection can't be used any more.
   std::vector<answer> ask(const command_text& commands);
-  /// One command, which takes no keys.
+  /// Sends one command without keys.
   answer ask(std::initializer_list<std::string_view> words);
 
-  /// Sends them; what is answered comes with what the server sends by itself. False: it broke.
+  /// Sends commands; sent_meanwhile() returns the replies. Returns false if the connection broke.
   bool send(const command_text& commands) noexcept;
   /// Waits until the server has sent something, until `other` can be read, or for the limit.
   void wait(int other, std::chrono::milliseconds limit) const noexcept { socket_.readable(limit, other); }
-  /// The next that the server has sent; empty: it has sent no more, or the connection broke. Does not wait.
+  /// The next message from the server; empty if there is none yet, or the connection broke. Does not wait.
   answer sent_meanwhile() { return next(waits::no); }
 
  private:
@@ -69,7 +68,7 @@ class redis_connection : public connection {
   std::uint64_t watch_ = 0;
   clock::time_point answer_by_ = clock::time_point::max();
   connection_problem problem_{};
-  bool spoke_ = false;  // something has come
+  bool spoke_ = false;  // the server has sent something
   connection_identity identity_{};
 };
 

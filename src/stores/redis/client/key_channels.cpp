@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using clock = stream_socket::clock;
 
 namespace {
-/// While a thread waits: a connection that broke in silence must not be trusted for long.
+/// How often a waiting thread checks the connection, which may break unnoticed.
 constexpr auto ask_every = 2s;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
@@ -42,7 +42,7 @@ void key_channels::watch(std::string_view key, key_listener& listener) noexcept 
       changed_.raise();
     }
   } catch (const std::exception&) {
-    // Without memory, or a thread: no waiter is notified, and the key is polled.
+    // Memory or threads ran out: no waiter is notified, so waiters poll.
   }
 }
 
@@ -93,7 +93,7 @@ void key_channels::run(const std::stop_token& stop) noexcept {
   }
 }
 
-/// False: there was no connection on which anything could be heard.
+/// Returns false if there was no connection for messages.
 bool key_channels::serve(const std::stop_token& stop) noexcept {
   try {
     fault why;
@@ -131,7 +131,7 @@ bool key_channels::serve(redis_connection& on, const std::stop_token& stop) {
   return confirmed;
 }
 
-/// Tells the server what begins and what ends; `anew`: to one that knows nothing yet.
+/// Subscribes new keys and unsubscribes others; `anew`: on a new connection, all keys.
 bool key_channels::subscribe(redis_connection& on, bool anew) {
   command_text commands;
   {
@@ -151,7 +151,7 @@ void key_channels::say(const std::string& why) {
   if (std::exchange(said_, why) != why) says_(why);
 }
 
-/// False: it says nothing of a key. An error is such a thing: that channel never works.
+/// Returns false if the message is not about a key. An error is such a message: that channel never works.
 bool key_channels::hear(const answer& response) {
   if (response.is_error()) say(fault_of_error(response.text(), "subscribe").text);
   const auto what = response[0].text();

@@ -16,17 +16,18 @@
 
 namespace dlock::stores::redis {
 
-/// Hears what is published when a key becomes free, on one connection for all waiters, by a separate thread that
-/// begins with the first of them. Thread safety: watch() and unwatch() from any thread.
+/// Receives messages about keys that become free, on one connection for all waiters, by a separate thread that starts
+/// with the first of them. Thread safety: watch() and unwatch() from any thread.
 class key_channels {
  public:
-  /// Called once for each reason why no waiter can be notified for now, by the thread.
+  /// Called by the thread once for each reason why no waiter can be notified for now.
   using report = std::function<void(const std::string& why)>;
-  /// Whether the key may be free, of which a server has published that; an empty message: it has subscribed us. Called
-  /// by the thread.
+  /// Whether the key may be free, according to a published message; an empty message means that the server has
+  /// subscribed us. Called by the thread.
   using judge = std::function<bool(std::string_view key, std::string_view message)>;
 
-  /// `prefix`: begins the names of channels, before the key. Without `frees` each message frees.
+  /// `prefix` is the prefix of the channels' names, before the key. Without `frees` each message means that the key may
+  /// be free.
   key_channels(redis_client& client, std::string prefix, report says, judge frees = {})
       : client_(client), prefix_(std::move(prefix)), says_(std::move(says)), frees_(std::move(frees)) {}
   key_channels(const key_channels&) = delete;
@@ -38,7 +39,7 @@ class key_channels {
  private:
   struct heard_key {
     std::vector<key_listener*> listeners{};
-    bool ask = false;    ///< subscribed or ended since the server was last informed
+    bool ask = false;    ///< it was added or removed since the server was last informed
     bool works = false;  ///< the server has confirmed it
   };
   void run(const std::stop_token& stop) noexcept;
@@ -58,7 +59,7 @@ class key_channels {
   const base::wake_event changed_{"eventfd"};  ///< ends a wait of the thread
   mutable base::mutex mutex_;
   std::map<std::string, heard_key, std::less<>> channels_ DLOCK_GUARDED_BY(mutex_){};
-  base::background_thread thread_{};  // ends before what it uses
+  base::background_thread thread_{};  // destroyed before what it uses
 };
 
 }  // namespace dlock::stores::redis

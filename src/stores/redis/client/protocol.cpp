@@ -18,13 +18,13 @@ struct kind_of_error {
   bool elsewhere;  ///< this server can't do it; another one may
 };
 
-/// The first word of an error's text is its kind. What is not here lasts.
+/// The first word of an error's text is its kind. Kinds that are not listed last.
 constexpr std::array kinds{
     kind_of_error{"READONLY", true, true},     // it has become a replica
     kind_of_error{"MASTERDOWN", true, true},   //
     kind_of_error{"LOADING", true, true},      // it has just been started
     kind_of_error{"NOREPLICAS", true, false},  // min-replicas-to-write
-    kind_of_error{"MISCONF", true, false},     // it can't save, and so takes no writes
+    kind_of_error{"MISCONF", true, false},     // it can't save, and so accepts no writes
     kind_of_error{"OOM", true, false},         // maxmemory
     kind_of_error{"BUSY", true, false},        // a script runs for long
     kind_of_error{"TRYAGAIN", true, false},    //
@@ -32,7 +32,7 @@ constexpr std::array kinds{
     kind_of_error{"ERR max number of clients", true, false},
 };
 
-/// Null: one that lasts.
+/// Null for an error that lasts.
 const kind_of_error* find_kind(std::string_view error) noexcept {
   const auto found =
       std::find_if(kinds.begin(), kinds.end(), [error](const auto& each) { return error.starts_with(each.begins); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What goes over a connection: commands and answers.
+/// The data on a connection: commands and replies.
 
 #include <hiredis/hiredis.h>
 
@@ -20,10 +20,10 @@
 
 namespace dlock::stores::redis {
 
-/// Commands as they are sent, one behind the other: the protocol's arrays of strings.
+/// Commands in the form in which they are sent, one after the other: the protocol's arrays of strings.
 class command_text {
  public:
-  /// The next command has so many words, which follow.
+  /// Begins a command with that many words, which follow.
   void begin(std::size_t words) {
     put('*', words);
     ++commands_;
@@ -36,8 +36,8 @@ class command_text {
     begin(words.size());
     for (const auto each : words) word(each);
   }
-  /// A call of a script: `how` is "EVALSHA", and it is named by its hash, or "EVAL", by its text. `words`: names of
-  /// `keys` keys, then values.
+  /// Adds a call of a script: `how` is "EVALSHA" for its hash, or "EVAL" for its text. `words`: names of `keys` keys,
+  /// then values.
   void call(std::string_view how, std::string_view script, std::size_t keys, std::span<const std::string_view> words) {
     begin(words.size() + 3);
     word(how);
@@ -45,13 +45,13 @@ class command_text {
     word(std::to_string(keys));
     for (const auto each : words) word(each);
   }
-  /// One that was made before.
+  /// Adds a complete command.
   void add(std::string_view command) {
     text_.append(command);
     ++commands_;
   }
 
-  /// Room for commands of so many bytes.
+  /// Reserves memory for commands of that many bytes.
   void reserve(std::size_t bytes) { text_.reserve(bytes); }
 
   std::string_view text() const noexcept { return text_; }
@@ -71,7 +71,7 @@ class command_text {
   std::size_t commands_ = 0;
 };
 
-/// One answer of the server. Empty: there was none.
+/// A reply of the server, empty if there was none.
 class answer {
  public:
   answer() = default;
@@ -79,20 +79,20 @@ class answer {
 
   explicit operator bool() const noexcept { return at_ != nullptr; }
   bool is_error() const noexcept { return at_ != nullptr && at_->type == REDIS_REPLY_ERROR; }
-  /// It came, and is no error.
+  /// Whether it came, and is no error.
   bool is_result() const noexcept { return at_ != nullptr && at_->type != REDIS_REPLY_ERROR; }
   bool is_nothing() const noexcept { return at_ == nullptr || at_->type == REDIS_REPLY_NIL; }
-  /// Of an error too. Empty: it is no text.
+  /// The text of a reply or error, empty if it is no text.
   std::string_view text() const noexcept {
     return at_ == nullptr || at_->str == nullptr ? std::string_view{} : std::string_view(at_->str, at_->len);
   }
-  /// Of a number, or of a text that is one; else 0.
+  /// A number, or a text that is one; otherwise 0.
   std::int64_t number() const noexcept {
     if (at_ == nullptr) return 0;
     return at_->type == REDIS_REPLY_INTEGER ? at_->integer : number_in(text());
   }
   std::size_t size() const noexcept { return at_ == nullptr || at_->type != REDIS_REPLY_ARRAY ? 0 : at_->elements; }
-  /// A part of an array; it lives as long as the whole. Empty: there is no such part.
+  /// A part of an array, which lives as long as the whole; empty if there is no such part.
   answer operator[](std::size_t which) const noexcept {
     answer part;
     if (which < size()) part.at_ = at_->element[which];
@@ -113,7 +113,7 @@ class answer {
   const redisReply* at_ = nullptr;
 };
 
-/// Takes what a server sends apart.
+/// Parses what a server sends.
 class answer_reader {
  public:
   answer_reader() : reader_(redisReaderCreate()) {
@@ -122,11 +122,11 @@ class answer_reader {
     reader_->fn = &functions;
   }
 
-  /// False: it is not the protocol.
+  /// Returns false if it is not the protocol.
   bool feed(const char* text, std::size_t size) noexcept {
     return redisReaderFeed(reader_.get(), text, size) == REDIS_OK;
   }
-  /// Empty: the rest of it is still to come, unless it is broken().
+  /// The next reply; empty if it is not complete yet or broken().
   answer next() noexcept {
     void* found = nullptr;
     broken_ = redisReaderGetReply(reader_.get(), &found) != REDIS_OK;
@@ -153,21 +153,21 @@ class answer_reader {
   bool broken_ = false;
 };
 
-/// The script is not there: after SCRIPT FLUSH.
+/// Whether the server does not have the script, as after SCRIPT FLUSH.
 bool is_unknown_script(std::string_view error) noexcept;
-/// This server does nothing for us, and another one may.
+/// Whether this server refuses everything, while another one may not.
 bool is_elsewhere(std::string_view error) noexcept;
-/// What an error that the server answered with says. It was certainly not done: a server refuses a script before its
-/// first write, or not at all.
+/// The fault for an error that the server sent. The command was certainly not executed: a server refuses a script
+/// before its first write, or not at all.
 fault fault_of_error(std::string_view error, const char* doing);
-/// The connection broke, or there was no answer in time.
+/// The fault of a connection that broke or timed out.
 fault lost_connection(const std::string& text);
-/// Throws store_error, of what went wrong in preparing the store of that name.
+/// Throws store_error for a fault in the preparation of the store of that name.
 [[noreturn]] void fail(const std::string& store, const fault& why);
 
-/// An answer that is no result: an error, or none, so that it was sent, or may have been.
+/// The reply for an answer that is no result: an error, or none, so that the command was sent or may have been.
 reply failure(const answer& response, const char* doing);
-/// yes: it is 1.
+/// Returns yes if the answer is 1.
 reply yes_or_no(const answer& response, const char* doing);
 
 }  // namespace dlock::stores::redis

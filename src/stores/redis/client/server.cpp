@@ -16,7 +16,7 @@ namespace {
 
 constexpr int oldest_major = 6;  // scripts are replicated by what they do, users have rights
 
-constexpr std::size_t config = 3;  // of a greeting's commands behind the login: the one that may be refused
+constexpr std::size_t config = 3;  // the index, after the login, of the greeting's command that may be refused
 
 const char* name_of(persistence keeps) {
   switch (keeps) {
@@ -53,12 +53,11 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   facts.up = std::chrono::seconds{answer::number_in(field("uptime_in_seconds"))};
   facts.loading = field("loading") == "1" || field("async_loading") == "1";
   facts.primary = field("role") == "master";
-  // The end of what it has as a replica; -1: it was none.
+  // The end of the data that it got as a replica; -1 if it never was one.
   const auto former = field("second_repl_offset");
   if (!former.empty() && former != "-1") facts.promotion = field("master_replid");
   facts.cluster = field("cluster_enabled") == "1";
-  // An operator that has set allkeys-* means to limit memory. What may be set for other keys counts where memory is
-  // limited.
+  // An operator who has set allkeys-* wants to limit memory. Policies for other keys count only if memory is limited.
   const auto policy = field("maxmemory_policy");
   if (field("maxmemory") != "0" || policy.starts_with("allkeys")) facts.policy = policy;
   if (field("aof_enabled") == "1") {
@@ -171,7 +170,7 @@ class examination {
  private:
   std::string field(std::string_view name) const { return std::string(info_field(info_, name)); }
   double number(std::string_view name) const { return std::strtod(field(name).c_str(), nullptr); }
-  /// Empty: it is not known.
+  /// The setting's value, empty if it is unknown.
   std::string setting(std::string_view name) const { return std::string(config_value(config_, name)); }
 
   void check_version() {

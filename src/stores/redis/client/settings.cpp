@@ -109,7 +109,7 @@ redis_settings redis_settings::take(store_url& url, const std::string& default_p
   if (!settings.user.empty() && settings.password.empty()) bad("a user needs a password");
   settings.credentials =
       stores::credentials<stores::redis_login>::take(url, set_credentials, [](const auto& text) { bad(text); });
-  // Of redis:///0 too, where no host stands before it.
+  // Also for redis:///0, which has no host before the path.
   settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   if (settings.database.empty()) settings.database = "0";
   if (settings.database.size() > 6 || settings.database.find_first_not_of("0123456789") != std::string::npos) {
@@ -166,7 +166,7 @@ redlock_settings redlock_settings::parse(store_url url) {
     if (url.params.contains(strange)) refuse(fmt::format("there is no {}=", strange));
   }
   auto name = url.redacted();
-  // What one master loses in a crash is what the others are for.
+  // The other masters make up for what one loses in a crash.
   url.params.emplace("persistence", "none");
   redlock_settings settings{redis_settings::take(url)};
   settings.name = std::move(name);

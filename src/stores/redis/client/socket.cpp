@@ -26,7 +26,7 @@ namespace {
 using clock = stream_socket::clock;
 using std::chrono::milliseconds;
 
-/// How soon a cancellation is seen while connecting.
+/// How soon a cancellation is noticed while connecting.
 constexpr milliseconds glance{20};
 
 std::string text_of(int error) { return std::generic_category().message(error); }
@@ -36,7 +36,7 @@ int remaining_ms(clock::time_point until) noexcept {
   return static_cast<int>(std::clamp<long long>(remaining, 0, 3'600'000));
 }
 
-/// Whether one of `events` came by then.
+/// Whether one of `events` came in time.
 bool wait(int descriptor, short events, clock::time_point until) noexcept {
   for (;;) {
     pollfd at{descriptor, events, 0};
@@ -180,7 +180,7 @@ bool stream_socket::send(std::string_view text, clock::time_point until) noexcep
 }
 
 void stream_socket::bound_receive(clock::time_point until) noexcept {
-  const int ms = std::max(1, remaining_ms(until));  // 0 would be for ever
+  const int ms = std::max(1, remaining_ms(until));  // 0 would mean no limit
   if (ms == receive_ms_) return;
   const timeval limit{.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
   blocks_ = ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
@@ -189,7 +189,7 @@ void stream_socket::bound_receive(clock::time_point until) noexcept {
 
 std::optional<std::size_t> stream_socket::receive(char* into, std::size_t room, clock::time_point until) noexcept {
   const bool waits = until != no_wait;
-  // Where this may wait, the answer has not come yet: a call that would find nothing is saved.
+  // If this may wait, the reply has usually not come yet, so this saves a call that would find nothing.
   if (waits && tls_ == nullptr && !blocks_ && !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
   for (;;) {
     if (tls_ != nullptr) {

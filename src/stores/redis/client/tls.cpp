@@ -19,7 +19,7 @@ namespace dlock::stores::redis {
 
 namespace {
 
-/// The oldest error that OpenSSL has noted for this thread. Empty: none.
+/// The oldest error that OpenSSL has noted for this thread, or an empty text.
 std::string error_text() {
   std::array<char, 256> text{};
   const auto code = ::ERR_get_error();
@@ -33,8 +33,8 @@ std::string error_text() {
 
 int descriptor_of(BIO* bio) noexcept { return static_cast<int>(reinterpret_cast<std::intptr_t>(::BIO_get_data(bio))); }
 
-// OpenSSL's own writes to a socket that the other side has closed would raise SIGPIPE. A signal is no reason to ask for
-// a retry, which means that nothing can be sent or read yet.
+// OpenSSL's own write function would raise SIGPIPE on a socket that the other side has closed. A signal must not cause
+// a retry, which would mean that the socket is not ready.
 int write_some(BIO* bio, const char* text, int size) {
   ::BIO_clear_retry_flags(bio);
   ssize_t sent = 0;
@@ -69,7 +69,7 @@ const BIO_METHOD* socket_method() {
 
 using context_ptr = std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)>;
 
-/// One for each connection, so that files which were replaced are read again.
+/// Makes one context for each connection, so that replaced files are read again.
 context_ptr make_context(const tls_settings& settings) {
   ::ERR_clear_error();
   context_ptr context(::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free);
@@ -113,7 +113,7 @@ tls_session::tls_session(const tls_settings& settings, const std::string& host, 
     if (::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(session_.get()), host.c_str()) != 1) fail("address " + host);
   } else {
     ::SSL_set_tlsext_host_name(session_.get(), host.c_str());
-    // Without it any certificate of the authority would do.
+    // Otherwise any certificate of the authority would do.
     if (::SSL_set1_host(session_.get(), host.c_str()) != 1) fail("host " + host);
   }
 }
@@ -127,7 +127,7 @@ tls_session::result tls_session::judge(int returned) noexcept {
   }
 }
 
-/// What the library notes about a peer that breaks off is no fault that lasts.
+/// An error about a peer that breaks off does not last.
 void tls_session::note_problem() noexcept {
   try {
     const auto code = ::ERR_peek_error();
@@ -157,7 +157,7 @@ tls_session::result tls_session::shake_hands() {
   return found;
 }
 
-// A server that misses our certificate says so after the handshake, in the place of its first answer.
+// A server that misses our certificate reports that after the handshake, instead of its first reply.
 tls_session::result tls_session::read(char* into, std::size_t room, std::size_t& got) noexcept {
   ::ERR_clear_error();
   const auto found = judge(::SSL_read_ex(session_.get(), into, room, &got));
@@ -178,7 +178,7 @@ bool tls_session::pending() const noexcept { return ::SSL_pending(session_.get()
 
 namespace dlock::stores::redis {
 
-// Without OpenSSL: URLs that ask for TLS are refused before any of this but available() is called.
+// Without OpenSSL URLs that ask for TLS are refused, so that only available() is called.
 bool tls_session::available() noexcept { return false; }
 void tls_session::deleter::operator()(SSL*) const noexcept {}
 tls_session::tls_session(const tls_settings&, const std::string&, int) { throw std::runtime_error("tls: not built"); }

@@ -12,7 +12,7 @@ namespace dlock::stores::redis {
 
 enum class tls_mode { off, require, verify };
 
-/// How connections are encrypted. dlock/stores/redis.hpp documents the parameters.
+/// The encryption of connections. dlock/stores/redis.hpp documents the parameters.
 struct tls_settings {
   tls_mode mode = tls_mode::off;
   std::string ca{};
@@ -20,35 +20,35 @@ struct tls_settings {
   std::string key{};
 };
 
-/// What lasts until an operator changes the settings, or the server.
+/// A problem that lasts until an operator changes the settings, or the server.
 class lasting_problem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What a connection broke by; an empty text: that is not known.
+/// Why a connection broke; the text is empty if that is unknown.
 struct connection_problem {
   std::string text{};
   bool lasts = false;  ///< until an operator changes the settings, or the server
 };
 
-/// TLS on a socket that it does not own, and that does not wait. Not thread-safe.
+/// TLS on a non-blocking socket that it does not own. Not thread-safe.
 class tls_session {
  public:
-  /// Whether dlock was built with it.
+  /// Whether dlock was built with TLS.
   static bool available() noexcept;
-  /// `host`: as the certificate must have it, with tls_mode::verify. Throws lasting_problem: a file can't be used.
+  /// `host` is the name in the certificate, with tls_mode::verify. Throws lasting_problem if a file can't be used.
   tls_session(const tls_settings& settings, const std::string& host, int descriptor);
 
-  /// What came of a call. more_*: the socket must become readable or writable first.
+  /// The result of a call. more_*: the socket must become readable or writable first.
   enum class result { done, more_to_read, more_to_write, broken };
-  /// Both sides agree on keys. broken: problem() says why.
+  /// Makes the handshake. After broken, problem() has the reason.
   result shake_hands();
   result read(char* into, std::size_t room, std::size_t& got) noexcept;
   result write(const char* text, std::size_t size, std::size_t& sent) noexcept;
-  /// Something that has been received waits to be read.
+  /// Whether received data waits to be read.
   bool pending() const noexcept;
-  /// After broken. It lasts if another attempt would end in the same way (a certificate that will not do, no TLS
+  /// The problem after broken. It lasts if another attempt would end in the same way (a wrong certificate, no TLS
   /// there).
   const connection_problem& problem() const noexcept { return problem_; }
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSL-1.0
-// Times are microseconds by the server's clock. A script runs alone and as a whole: what it has read is true until it
-// ends. Numbers are doubles there, exact to 2^53: until the year 2255 for times, and for tokens that begin with them.
+// Times are microseconds by the server's clock. A script runs alone and as a whole, so what it has read stays true
+// until it ends. Its numbers are doubles, exact to 2^53: until the year 2255 for times, and for tokens that begin with
+// them.
 #include "stores/redis/leases/scripts.hpp"
 
 #include <array>
@@ -19,14 +19,14 @@ constexpr std::string_view whole = R"(
 local function whole(n) return string.format('%.0f', n) end
 )";
 
-// A server whose memory is full refuses a script's first write if that one may need memory, and none after it. What
-// ends, keeps or takes back a lease must not depend on memory that other programs use up, so it begins with a PERSIST
-// or HDEL that changes nothing.
+// A server whose memory is full refuses a script's first write if that one may need memory, and none after it. The end,
+// renewal or cancellation of a lease must not depend on memory that other programs use up, so such a script begins with
+// a PERSIST or HDEL that changes nothing.
 
-/// The end of a script that grants: `fence` and `expires` are the row's. Where tokens go by the clock, a free key's
-/// hash ends by itself, so a held key's must not, and stands in the index again. Tokens that go by the clock exceed it
-/// at each grant: those of a primary that was cut off, too, which counts for itself. Rule 1: a grant that its session
-/// keeps clears an expiry left from before, which would free it.
+/// The end of a script that grants: `fence` and `expires` are the row's. If tokens come from the clock, a free key's
+/// hash expires, so a held key's must not, and is indexed again. Such tokens exceed the clock at each grant, even on a
+/// primary that was cut off and keeps granting. Rule 1: a grant that its session keeps clears an expiry left by the
+/// previous holder, which would free it.
 constexpr std::string_view grant = R"(
 fence = math.max(fence, ARGV[4]) + 1
 if ARGV[5] == '1' then fence = math.max(fence, now) end
@@ -45,9 +45,9 @@ end
 return fence
 )";
 
-/// What an heir has is other data than its primary's: that may have had more. Its own restarts keep the new name.
-/// A user without the right to write is refused here, and not at the first acquire. A server that takes no writes now
-/// may do so later.
+/// A promoted replica has other data than its primary, which may have had more, so the data get a new name, which
+/// restarts keep. A user without the right to write is refused here rather than at the first acquire. A server that
+/// accepts no writes now may do so later.
 constexpr std::string_view hello = R"(
 local nothing = redis.pcall('HDEL', KEYS[1], '')
 if type(nothing) == 'table' and nothing.err then
@@ -78,8 +78,8 @@ if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
 local fence, expires = row[2], row[3]
 )";
 
-/// The epoch is read again: an operator may have deleted the key, and the floor with it, after the connection learned
-/// its epoch.
+/// Reads the epoch again, because an operator may have deleted the key, and the floor with it, after the connection
+/// read its epoch.
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 redis.call('ZADD', KEYS[2], 0, ARGV[6])
@@ -87,7 +87,7 @@ local meta = redis.call('HMGET', KEYS[3], 'floor', 'epoch')
 local fence, expires = math.max(meta[1] or 0, meta[2] or 0), false
 )";
 
-/// Rule 2: always about the holder and the fence that were seen.
+/// Rule 2: names the holder and the fence that were seen.
 constexpr std::string_view take_over = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
 if not row[1] or row[1] ~= ARGV[7] or row[2] ~= ARGV[8] then return false end
@@ -116,7 +116,7 @@ redis.call('HSET', KEYS[1], 'expires', whole(math.max(tonumber(row[3]), now + AR
 return 1
 )";
 
-/// The end of a script that frees: where tokens go by the clock, nothing of a free key need stay for long.
+/// The end of a script that frees. If tokens come from the clock, a free key's data need not stay for long.
 constexpr std::string_view free = R"(
 local function free()
   redis.call('HDEL', KEYS[1], 'session', 'expires')
@@ -127,8 +127,8 @@ local function free()
 end
 )";
 
-/// Rule 12: with min_hold holder and fence stay, and a waiter learns until when; without it the clock does not matter.
-/// Without the right to publish no waiter is notified, but the key is freed.
+/// Rule 12: with min_hold holder and fence stay, and a waiter learns until when; without it the clock is not needed.
+/// Without the right to publish, the key is freed but no waiter is notified.
 constexpr std::string_view release = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'acquired')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
@@ -168,8 +168,7 @@ redis.call('ZADD', KEYS[2], ends, ARGV[1])
 return 1
 )";
 
-/// Only its holder would miss a key's hash that was deleted or evicted: so it looks for
-/// some of them.
+/// Checks some of the session's keys, because only the holder would miss a hash that was deleted or evicted.
 constexpr std::string_view renew_session = R"(
 local row = redis.call('HMGET', KEYS[1], 'expires', 'revoked')
 if not row[1] or row[2] or tonumber(row[1]) <= now then return 0 end
@@ -192,7 +191,7 @@ redis.call('ZREM', KEYS[2], ARGV[1])
 return redis.call('DEL', KEYS[1])
 )";
 
-/// No holder, for a free key and one whose own expiry has passed.
+/// Shows no holder for a free key or one whose own expiry has passed.
 constexpr std::string_view describe = R"(
 local function describe(lock, key, sessions)
   local row = redis.call('HMGET', lock, 'session', 'fence', 'acquired', 'expires')
@@ -230,7 +229,7 @@ redis.call('HSET', session, 'revoked', 1)
 return 1
 )";
 
-/// Rule 11: the floor is raised together with the end of the key. A dead holder has had another ttl to come back.
+/// Rule 11: raises the floor together with the deletion of the key. A dead holder has had another ttl to come back.
 constexpr std::string_view sweep_keys = R"(
 local window = 500
 local names = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[3] == '' and '-' or '(' .. ARGV[3], '+', 'LIMIT', 0, window)
@@ -263,7 +262,7 @@ end
 return {gone, last, holders}
 )";
 
-/// No more than a window of each is looked at, so that it delays others by a millisecond or two.
+/// Reads only a window of each, so that it delays others by at most a millisecond or two.
 constexpr std::string_view overview = R"(
 local window = 500
 local names = redis.call('ZRANGEBYLEX', KEYS[1], '-', '+', 'LIMIT', 0, window)

@@ -42,10 +42,10 @@ enum class script : std::size_t {
                   ///< (500: there may be more), those long dead
 };
 
-/// Their texts, in that order.
+/// The texts of the scripts, in that order.
 std::span<const std::string> scripts();
 
-/// As keys and values name a session.
+/// A session's name in keys and values.
 inline std::string_view name_of(const id128& id) noexcept {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
 }

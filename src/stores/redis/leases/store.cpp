@@ -29,7 +29,7 @@ void lease_store::prepare() {
   if (!introduce(*connection, why)) fail(name(), why);
 }
 
-/// Each start of the server is made known to the data, once: grants that it has lost must not get their tokens again.
+/// Tells each start of the server to the data once, so that tokens of grants that it has lost are not given again.
 bool lease_store::introduce(script_connection& to, fault& why) const {
   const auto& server = to.server;
   const auto response = call_script(
@@ -50,11 +50,11 @@ std::string lease_store::session_name(const id128& id) const { return sessions_ 
 
 namespace {
 
-/// How long the hash of a free key stays where tokens go by the clock: a token comes from the clock again after that,
+/// How long the hash of a free key stays if tokens come from the clock. After that a token comes from the clock again,
 /// and so is greater unless the clock was set back by more.
 constexpr std::string_view free_hash_stays_ms = "600000";
 
-/// Of a session's locks, by one renewal: some 200 microseconds of the server.
+/// How many locks of a session one renewal checks, which takes some 200 microseconds of the server.
 constexpr std::size_t most_checked = 100;
 
 std::string_view view(const fmt::format_int& number) noexcept { return {number.data(), number.size()}; }
@@ -136,7 +136,7 @@ void lease_store::add(script_calls& to, const request& asked, std::string_view e
     case verb::release:
       return to.add(script::release, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
     case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
-    case verb::pass_on: return;  // without capabilities::passes_on nobody asks for it
+    case verb::pass_on: return;  // without capabilities::passes_on nobody sends it
   }
 }
 
@@ -207,7 +207,7 @@ reply lease_store::renew(script_connection& on, const session_record& of) {
   for (std::size_t i = 1; i < response.size(); ++i) {
     const auto& gone = checked.at(static_cast<std::size_t>(response[i].number()));
     held_.ended(of.id, gone.key);
-    // A release may have been faster, which its lease knows.
+    // The lock may have been released meanwhile, which its lease knows.
     listeners_->lock_deleted(gone.key, of.id, gone.fence);
   }
   return {.result = outcome::yes};
@@ -220,7 +220,7 @@ void held_locks::granted(const id128& session, std::string_view key, std::uint64
     const base::lock_guard lock(mutex_);
     sessions_[session].locks.insert_or_assign(std::string(key), fence);
   } catch (const std::exception&) {
-    // Without memory nothing looks for this one.
+    // If memory ran out, this lock is not checked.
   }
 }
 
@@ -258,9 +258,9 @@ std::vector<held_locks::held> held_locks::next(const id128& session, std::size_t
 
 namespace {
 
-/// Of a step of clean-up. Each window is a separate script, so that others get their turn between two.
+/// The windows of one step of clean-up. Each is a separate script, so that other clients get their turn in between.
 constexpr int windows = 10;
-/// So many sessions are looked at by one script, and at most so many are remembered as dead at a time.
+/// How many sessions one script reads, and how many are remembered as dead at a time.
 constexpr std::int64_t window = 500, most_dead = 10'000;
 
 holder_info holder_in(const answer& response) {
@@ -277,8 +277,8 @@ holder_info holder_in(const answer& response) {
   return info;
 }
 
-/// How many processes wait for each: those that are subscribed to its channel, on one connection for all their threads.
-/// Not set where the user may not ask for that.
+/// The number of processes that wait for each, which are subscribed to its channel on one connection for all their
+/// threads. Not set if the user has no right to ask.
 void count_waiters(script_connection& on, std::string_view channels, std::span<holder_info> of) {
   if (of.empty()) return;
   command_text ask;
@@ -344,7 +344,7 @@ reply lease_store::revoke(connection& on, const request& key) noexcept {
   });
 }
 
-/// One more window of the locks.
+/// Cleans up one more window of the locks.
 reply lease_store::sweep_window(script_connection& on, microseconds idle, std::size_t limit) {
   const auto response = call_script(
       on, script::sweep_keys, 2,
@@ -363,7 +363,7 @@ void lease_store::find_dead(script_connection& on) {
   }
 }
 
-/// At the end of the way: no lock names them.
+/// Deletes dead sessions at the end of a pass, when no lock names them.
 reply lease_store::forget_dead(script_connection& on, std::size_t limit) {
   reply result{.result = outcome::yes};
   auto& dead = cleanup_cursor_.dead;
@@ -415,7 +415,7 @@ reply lease_store::overview(connection& on, std::size_t limit, store_overview& f
     made.held = made.longest.size();
     made.held_dead = static_cast<std::uint64_t>(
         std::count_if(made.longest.begin(), made.longest.end(), [](const auto& each) { return each.dead; }));
-    // Where a free key leaves the index at once, it has held keys alone, and some whose own expiry has passed.
+    // If free keys leave the index at once, it has only held keys, and some whose own expiry has passed.
     if (by_clock_ && !made.complete) made.held = made.keys;
     std::stable_sort(made.sessions.begin(), made.sessions.end(),
                      [](const auto& a, const auto& b) { return a.locks > b.locks; });
@@ -429,7 +429,7 @@ reply lease_store::overview(connection& on, std::size_t limit, store_overview& f
 
 reply lease_store::waiters(connection& on, std::string_view key, std::size_t, waiter_overview& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
-    // A process that waits is subscribed to the key's channel, on one connection for all its threads.
+    // A waiting process is subscribed to the key's channel, on one connection for all its threads.
     const auto response = static_cast<script_connection&>(on).ask({"PUBSUB", "NUMSUB", locks_ + std::string(key)});
     if (response.size() != 2) return yes_or_no(response, "waiters");
     found = {.known = true, .count = fence_in(response[1])};

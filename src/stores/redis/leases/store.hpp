@@ -17,7 +17,7 @@
 
 namespace dlock::stores::redis::leases {
 
-/// Which locks the sessions of this process hold, as far as the store has answered: a renewal looks for some of them at
+/// The locks that the sessions of this process hold, as far as the store has replied. A renewal checks some of them at
 /// the server. Thread-safe.
 class held_locks {
  public:
@@ -29,26 +29,26 @@ class held_locks {
   void granted(const id128& session, std::string_view key, std::uint64_t fence) noexcept;
   void ended(const id128& session, std::string_view key) noexcept;
   void forget(const id128& session) noexcept;
-  /// Up to `most` of a session's, in turn: as many calls as it takes return each of them.
+  /// Returns up to `most` of a session's locks, in turn, so that repeated calls return each of them.
   std::vector<held> next(const id128& session, std::size_t most);
 
  private:
   struct book {
     std::map<std::string, std::uint64_t, std::less<>> locks{};
-    std::string last{};  ///< that next() returned
+    std::string last{};  ///< the last one that next() returned
   };
 
   base::mutex mutex_;
   std::map<id128, book> sessions_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// Where clean-up is on its way through the locks.
+/// The position of clean-up in the locks.
 struct cleanup_cursor {
-  std::string after{};           ///< it goes on behind this key; empty: it begins
-  std::set<std::string> dead{};  ///< sessions that were dead when it began, and were not met on the way
+  std::string after{};           ///< the last key of the previous window; empty at the beginning
+  std::set<std::string> dead{};  ///< sessions that were dead at the beginning, and that no lock read so far names
 };
 
-/// Locks in Redis, by sessions and fencing tokens. The rules that the comments name are those of docs/protocol.md.
+/// Locks in Redis, with sessions and fencing tokens. The rules in the comments are those of docs/protocol.md.
 class lease_store final : public server_store<redis_store> {
  public:
   explicit lease_store(const lease_settings& settings);
@@ -72,20 +72,20 @@ class lease_store final : public server_store<redis_store> {
   void add(script_calls& to, const request& asked, std::string_view epoch) const override;
   reply judge(const request& asked, const answer& response) override;
   void note(const request& asked, const reply& response) noexcept;
-  /// A renewal looks for some of the session's locks too, and says which are gone.
+  /// A renewal also checks some of the session's locks, and reports which are gone.
   reply renew(script_connection& on, const session_record& of);
-  /// Which sessions were dead when clean-up begins its way through the locks.
+  /// Finds the dead sessions at the beginning of a pass of clean-up.
   void find_dead(script_connection& on) DLOCK_REQUIRES(cleanup_mutex_);
   reply sweep_window(script_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
   reply forget_dead(script_connection& on, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
   std::string session_name(const id128& id) const;
 
   const bool by_clock_;
-  // What names of keys are, or begin with.
+  // The names of keys, or their prefixes.
   const std::string locks_;
   const std::string sessions_;
-  const std::string index_;  ///< of locks, by key
-  const std::string ends_;   ///< of sessions, by their expiry
+  const std::string index_;  ///< the locks by key
+  const std::string ends_;   ///< the sessions by their expiry
   const std::string meta_;
   held_locks held_{};
   base::mutex cleanup_mutex_;

@@ -11,10 +11,10 @@ namespace dlock::stores::redis::redlock {
 using namespace std::chrono_literals;
 
 namespace {
-/// How soon a cancellation or an interruption is seen.
+/// How soon a cancellation or an interruption is noticed.
 constexpr auto glance = 20ms;
 
-/// Answers that come later have nowhere to go: also if something has thrown.
+/// Makes late replies be dropped, even after an exception.
 struct forget_at_end {
   const std::vector<std::unique_ptr<master_link>>& links;
   ~forget_at_end() {
@@ -30,7 +30,7 @@ master_group::master_group(const redlock_settings& all) : settings(all) {
 
 quorum_connection::quorum_connection(std::shared_ptr<master_group> of) : of_(std::move(of)) {
   const auto number = of_->connections.fetch_add(1) + 1;
-  // The masters together are one place, whichever of them are there: what one has forgotten the others know.
+  // The masters count as one server, whichever of them can be reached, because the others know what one has forgotten.
   identity_ = {.server = "redlock", .incarnation = of_->here, .id = number};
   for (std::size_t i = 0; i < of_->masters.size(); ++i) {
     links_.push_back(std::make_unique<master_link>(*of_->masters[i], i, number, of_->ends));
@@ -52,7 +52,7 @@ bool quorum_connection::alive() noexcept {
 }
 
 bool quorum_connection::look_up_due(clock::time_point now) const {
-  if (of_->looks_up) return false;  // one at a time: not all wait for the name service
+  if (of_->looks_up) return false;  // one at a time, so that not all wait for the name service
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (!links_[i]->ready() && of_->masters[i]->look_up_due(now)) return !of_->looks_up.exchange(true);
   }
@@ -84,7 +84,7 @@ void quorum_connection::catch_up(clock::time_point until) {
   }
 }
 
-/// One server with two names would vote twice.
+/// Removes a second name of one server, which would vote twice.
 void quorum_connection::refuse_twins(clock::time_point now) {
   for (std::size_t i = 1; i < links_.size(); ++i) {
     for (std::size_t j = 0; j < i && links_[i]->ready(); ++j) {
@@ -99,13 +99,13 @@ void quorum_connection::refuse_twins(clock::time_point now) {
 bool quorum_connection::open(clock::time_point until, const std::stop_token& cancel) {
   for (const auto& each : of_->masters) each->ask_for_name(cancel);
   for (const auto& each : of_->masters) each->look_up(clock::now(), until, cancel);
-  // A name service that takes long, and has no answer, keeps no call from where the masters were.
+  // A slow name service without an answer keeps no call from the former addresses.
   const auto begun = clock::now();
   auto end = begun < until ? until : begun + of_->settings.master_timeout;
   bool tried = false;
   for (auto now = clock::now(); now < end && !interrupted_ && !cancel.stop_requested(); now = clock::now()) {
     wait(tried ? end : now);
-    // One that is down is tried once: the next attempt is the caller's.
+    // A master that is down is tried once; the caller makes the next attempt.
     const auto open = [&](const auto& link) { return !link->ready() && !link->down(); };
     if (tried && std::none_of(links_.begin(), links_.end(), open)) break;
     tried = true;
@@ -142,7 +142,7 @@ std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const com
       bool any = false;
       for (std::size_t i = 0; i < links_.size(); ++i) any = any || misses(i);
       if (!any || interrupted_ || last) break;
-      last = clock::now() >= until;  // what came while this thread stood still is seen
+      last = clock::now() >= until;  // so that messages that came while this thread did not run are read
       wait(until);
     }
   }

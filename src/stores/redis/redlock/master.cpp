@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
-/// A server that is there answers sooner.
+/// A reachable server replies sooner.
 constexpr std::chrono::milliseconds moment = 20ms;
-/// How long it is known what was under way on a connection that was closed.
+/// How long the requests in progress of a closed connection are remembered.
 constexpr auto ends_last = 1h;
-/// So many times the connect_timeout a name is believed under which there is no server.
+/// For how many connect_timeouts a name is kept under which there is no server.
 constexpr int names_last = 6;
-/// That are remembered of one connection: what was sent on older ones has long been done.
+/// How many are remembered for one connection: statements on older ones have long been executed.
 constexpr std::ptrdiff_t most_ends = 100;
 
 redlock_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
@@ -78,11 +78,11 @@ std::vector<stream_socket::peer> master::addresses() const {
 }
 
 stream_socket::clock::time_point master::votes_from(const server_facts& server, stream_socket::clock::time_point now) {
-  // One that writes before it answers has forgotten nothing.
+  // A server that writes before it replies has forgotten nothing.
   if (server.keeps == persistence::always) return now;
   const auto delay = settings.restart_delay;
   const base::lock_guard lock(mutex_);
-  // Its clock may have been set since it was started, and another server may have taken its name.
+  // Its clock may have been set since it was started, and another server may have got its name.
   if (!run_.empty() && run_ != server.run) new_until_ = now + delay;
   run_ = server.run;
   const auto rounded = std::max(0s, server.up - 1s);
@@ -212,7 +212,7 @@ void master_link::close(const std::string& why, clock::time_point now, bool last
   pending_.clear();
   late_ = false;
   if (!refusal_.empty()) return;
-  // At once after it has worked. All of its addresses first, before there is a pause.
+  // Retries at once after it has worked. Otherwise tries all of its addresses before a pause.
   if (was_ready || ++address_ % std::max<std::size_t>(tried_, 1) != 0) return begin(now);
   to_.not_found();
   pause_ = std::clamp(pause_ * 2, first_pause, longest_pause);
@@ -239,7 +239,7 @@ void master_link::read(clock::time_point now) {
   for (auto next = link_->sent_meanwhile(); next; next = link_->sent_meanwhile()) {
     if (pending_.empty()) return close("it sent an answer without a request", now);
     auto* const to = pending_.front().to;
-    if (--pending_.front().answers == 0) pending_.pop_front();  // it has come, also if there is no memory for it
+    if (--pending_.front().answers == 0) pending_.pop_front();  // it has come, even if memory ran out for it
     if (to != nullptr) to->push_back(std::move(next));
   }
   if (!link_->usable()) {

@@ -17,7 +17,7 @@ namespace {
 
 using ask_late = quorum_connection::ask_late;
 
-/// Adds commands to a text: scripts with theirs, which no server needs to know before.
+/// Adds commands to a text. Scripts are sent with their texts, so that servers need not know them before.
 struct plain_calls {
   command_text& to;
 
@@ -27,7 +27,7 @@ struct plain_calls {
   }
 };
 
-/// One row for each request: what each master said of it.
+/// One row for each request, with each master's answer.
 std::vector<std::vector<ballot>> count(std::span<const request> requests,
                                        const std::vector<quorum_connection::heard>& all) {
   std::vector<std::vector<ballot>> ballots(requests.size(), std::vector<ballot>(all.size()));
@@ -47,7 +47,7 @@ std::vector<std::vector<ballot>> count(std::span<const request> requests,
   return ballots;
 }
 
-/// What a server answered instead of doing it.
+/// What servers answered instead of executing the request.
 std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
   std::string text;
   for (std::size_t m = 0; m < all.size(); ++m) {
@@ -57,7 +57,7 @@ std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
   return text;
 }
 
-/// So many were notified, by the master that has notified most.
+/// The number of notified waiters, at the master that notified most.
 unsigned most_notified(std::span<const ballot> all) noexcept {
   unsigned most = 0;
   for (const auto& each : all) {
@@ -66,7 +66,7 @@ unsigned most_notified(std::span<const ballot> all) noexcept {
   return most;
 }
 
-/// Names a lease. Its value alone may stand for several keys.
+/// Identifies a lease. Its value alone may stand for several keys.
 std::string lease_of(const request& each, std::uint64_t attempt) {
   return setnx::value_of(each.session, attempt) + ' ' + std::string(each.resource);
 }
@@ -101,7 +101,7 @@ void redlock_store::unwatch(std::string_view key, const id128&, key_listener& li
 
 fault redlock_store::trouble(const quorum_connection& on) const {
   fault why = lost_connection(on.trouble());
-  // Another connection helps if too few masters are there; not if they do not count.
+  // Another connection helps if too few masters can be reached, but not if they do not count.
   why.connection = on.answering() < group_->of.quorum;
   why.transient = !on.lasts();
   return why;
@@ -160,7 +160,7 @@ void redlock_store::execute(connection& on, std::span<const request> requests, s
     switch (requests.front().action) {
       case verb::take:
       case verb::insert: return take(link, requests, replies);
-      case verb::take_over:  // a holder that is gone has no key any more
+      case verb::take_over:  // a dead holder's key no longer exists
       case verb::pass_on: return std::fill(replies.begin(), replies.end(), reply{.result = outcome::no});
       default: return run(link, requests, replies);
     }
@@ -176,8 +176,8 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
   const auto all = on.ask(calls, clock::now() + timeout(requests), ask_late::no);
   auto ballots = count(requests, all);
   auto problem = trouble(on);
-  // What takes it back may still be under way on these connections. On others the same value would be granted again
-  // before, and deleted then: so only an attempt with another number may follow.
+  // The commands that undo it may still be in progress on these connections. On other connections the same value could
+  // be granted again first, and then be deleted, so only an attempt with another number may follow.
   if (std::any_of(all.begin(), all.end(), [](const auto& each) { return each.sent; })) problem.connection = false;
   take_back(on, requests, ballots);
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -192,7 +192,7 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
 void redlock_store::take_back(quorum_connection& on, std::span<const request> requests,
                               std::vector<std::vector<ballot>>& ballots) const {
   std::vector<command_text> calls(on.size());
-  std::vector<std::vector<std::size_t>> asked(on.size());  // which requests, in their order
+  std::vector<std::vector<std::size_t>> asked(on.size());  // the indices of the requests
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (take_outcome(ballots[i], group_->of) == outcome::yes) continue;
     auto undo = requests[i];
@@ -203,11 +203,11 @@ void redlock_store::take_back(quorum_connection& on, std::span<const request> re
       asked[m].push_back(i);
     }
   }
-  // Also to those that are late: they do it behind what they have not done yet.
+  // Also to late masters, which execute this after the earlier commands.
   const auto all = on.ask(calls, clock::now() + group_->settings.master_timeout, ask_late::yes);
   for (std::size_t m = 0; m < on.size(); ++m) {
     for (std::size_t at = 0; at < all[m].response.size(); ++at) {
-      ballots[asked[m][at]][m].remains = all[m].response[at].is_error();  // then it has deleted nothing
+      ballots[asked[m][at]][m].remains = all[m].response[at].is_error();  // then it deleted nothing
     }
   }
 }
@@ -290,7 +290,7 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
       if (!master.ready()) {
         unsure[end.master] = true;
       } else if (master.end().run != end.run) {
-        group_->ends.remove(lost.id, end);  // it has been started anew
+        group_->ends.remove(lost.id, end);  // the master was restarted
       } else {
         calls[end.master].add({"CLIENT", "KILL", "ID", std::to_string(end.client)});
         ended[end.master].push_back(end);
@@ -306,7 +306,7 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
         if (!gone) unsure[m] = true;
       }
     }
-    // What may still come to fewer excludes no one, and ends by its expiry.
+    // A grant that may still arrive at fewer masters excludes nobody, and ends by its expiry.
     return !group_->of.blocks(static_cast<std::size_t>(std::count(unsure.begin(), unsure.end(), true)));
   } catch (const std::exception&) {
     return false;
@@ -332,7 +332,7 @@ reply redlock_store::scan(connection& on, std::string_view after, std::set<std::
     };
     scanned += scan_server(ask, after, keys).result == outcome::yes ? 1 : 0;
   }
-  // Of each majority there must have been one among them.
+  // Each majority must have had one of these masters.
   if (group_->of.blocks(scanned)) return {.result = outcome::yes};
   return {.result = outcome::failed, .why = trouble(link)};
 }

@@ -38,28 +38,28 @@ class redlock_store final : public setnx::shared_key_store {
 
   std::unique_ptr<quorum_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) const;
   void take(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const;
-  /// Undoes what has found no majority. Where something may be left: ballot::remains.
+  /// Undoes grants without a majority. ballot::remains says where something may be left.
   void take_back(quorum_connection& on, std::span<const request> requests,
                  std::vector<std::vector<ballot>>& ballots) const;
-  /// What the masters say of requests of one verb, and what that means together.
+  /// The masters' answers to requests of one verb, and their combined meaning.
   enum class holders : bool { any, of_majority };
   void run(quorum_connection& on, std::span<const request> requests, std::span<reply> replies,
            holders polled = holders::any) const;
-  /// Gives the key of a lease that a majority has extended to the masters that have none: they were restarted, or not
-  /// there. So a lease outlives the restart of all masters, one after the other. Only where there was none at the
-  /// renewal before either: else a release on another connection may have deleted it a moment ago, and is on its way to
-  /// the others.
+  /// Restores the key of a lease that a majority has extended on masters that have none, because they were restarted or
+  /// not reachable. So a lease survives the restart of all masters, one after the other. Only on masters that had none
+  /// at the previous renewal either: otherwise a release on another connection may have just deleted it, and be on its
+  /// way to the others.
   void restore(quorum_connection& on, std::span<const request> requests,
                const std::vector<std::vector<ballot>>& ballots) const;
   fault trouble(const quorum_connection& on) const;
-  /// How long a master is waited for.
+  /// How long to wait for a master.
   std::chrono::microseconds timeout(std::span<const request> requests) const noexcept;
 
   const std::shared_ptr<master_group> group_;
   mutable missing_keys missing_{};
   published_releases published_;
-  std::atomic<std::size_t> mute_{0};  ///< masters that have not been able to notify
-  /// What one master publishes.
+  std::atomic<std::size_t> mute_{0};  ///< the masters that could not notify
+  /// The messages of one master.
   struct master_channels {
     master_channels(redis_settings at, std::string prefix, key_channels::report says, key_channels::judge frees)
         : client(std::move(at), {}), channels(client, std::move(prefix), std::move(says), std::move(frees)) {}

@@ -23,8 +23,8 @@ outcome without_majority(std::span<const ballot> all) noexcept {
   return count(all, vote::silent) > 0 ? outcome::unknown : outcome::failed;
 }
 
-/// The masters that say that the lease has ended. A master that was restarted lately may have forgotten the key, and no
-/// other owner can have been granted it there since, so its missing key says nothing.
+/// The number of masters that say that the lease has ended. A master that was restarted lately may have forgotten the
+/// key, and no other owner can have been granted it there since, so its missing key says nothing.
 std::size_t against(std::span<const ballot> all) noexcept { return count(all, vote::no) + counted(all, vote::gone); }
 
 }  // namespace
@@ -34,13 +34,13 @@ vote vote_of(verb action, const answer& response) noexcept {
   if (action == verb::poll) return vote::yes;
   if (action == verb::take || action == verb::insert) return response.is_nothing() ? vote::no : vote::yes;
   if (response.number() < 0) return vote::gone;
-  return response.number() > 0 ? vote::yes : vote::no;  // a release says how many waiters it has notified
+  return response.number() > 0 ? vote::yes : vote::no;  // a release returns the number of notified waiters
 }
 
 outcome take_outcome(std::span<const ballot> all, majority of) noexcept {
   const auto yes = counted(all, vote::yes);
   if (yes >= of.quorum) return outcome::yes;
-  // The count is ours alone, so this is no grant. What may be left of it can still keep all others out.
+  // The number of yes votes is too small for a grant, but what may be left of it can still exclude all others.
   if (of.blocks(count(all, [](const ballot& each) { return each.remains; }))) return outcome::unknown;
   return yes + counted(all, vote::no) >= of.quorum ? outcome::no : outcome::failed;
 }
@@ -68,7 +68,7 @@ outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept {
 sight poll_result(std::span<const ballot> all, majority of) {
   if (counted(all, vote::yes) < of.quorum) return {.result = without_majority(all)};
   std::map<std::string_view, std::size_t> values;
-  std::vector<microseconds> times;  // until they are free
+  std::vector<microseconds> times;  // until each master is free
   sight found{.result = outcome::absent};
   std::size_t most = 0;
   for (const auto& each : all) {
@@ -78,8 +78,8 @@ sight poll_result(std::span<const ballot> all, majority of) {
       continue;
     }
     const auto value = (*each.response)[0].text();
-    times.push_back(
-        std::max(setnx::remaining_in((*each.response)[1]), microseconds{1}));  // less than a millisecond is not over
+    times.push_back(std::max(setnx::remaining_in((*each.response)[1]),
+                             microseconds{1}));  // a remaining time below a millisecond is not over
     if (const auto masters = ++values[value]; masters > most) {
       most = masters;
       found.value = value;
@@ -96,7 +96,7 @@ sight poll_result(std::span<const ballot> all, majority of) {
 std::vector<bool> missing_keys::again(const std::string& lease, const std::vector<bool>& missing, time_point now,
                                       time_point until) {
   std::vector<bool> both(missing.size(), false);
-  constexpr std::size_t few = 1000;  // are not looked through for those that have ended
+  constexpr std::size_t few = 1000;  // so few are not searched for ended ones
   const bool any = std::find(missing.begin(), missing.end(), true) != missing.end();
   const base::lock_guard lock(mutex_);
   const auto found = leases_.find(lease);

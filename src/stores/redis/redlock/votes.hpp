@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the answers of several masters mean together.
+/// The combined meaning of several masters' answers.
 
 #include <chrono>
 #include <cstddef>
@@ -20,56 +20,56 @@ namespace dlock::stores::redis::redlock {
 
 enum class vote {
   none,     ///< it was not asked
-  silent,   ///< asked, and there was no answer in time: it may have done it, or may do it later
-  refused,  ///< an error: it has not done it
+  silent,   ///< it did not reply in time: it may have executed the request, or may do so later
+  refused,  ///< an error, so it has not executed the request
   no,
-  gone,  ///< no, because it has no such key; a take is never answered by that
+  gone,  ///< no, because it has no such key; never the answer to a take
   yes,
 };
 
-/// Of one master, about one request.
+/// One master's vote on one request.
 struct ballot {
   vote said = vote::none;
-  bool votes = false;    ///< else it was started lately
-  bool remains = false;  ///< take: what it may have granted may still be there
+  bool votes = false;    ///< false if it was started lately
+  bool remains = false;  ///< a take may have left its grant there
   const answer* response = nullptr;
 };
 
-/// How many masters must agree, of how many.
+/// How many masters must agree, and how many there are.
 struct majority {
   std::size_t quorum = 0;
   std::size_t masters = 0;
 
-  /// So many that say no leave no majority for another answer.
+  /// Whether `count` refusals leave no majority for another answer.
   bool blocks(std::size_t count) const noexcept { return count > masters - quorum; }
 };
 
-/// "SET NX": a status, or nothing. Others: 1 or 0. Of a poll, any answer is yes.
+/// A take's answer is a status or nothing, a poll's any answer for yes, and the others' 1 or 0.
 vote vote_of(verb action, const answer& response) noexcept;
 
 /// Without reply::why, which is the same for all requests that failed.
 outcome take_outcome(std::span<const ballot> all, majority of) noexcept;
 outcome extend_outcome(std::span<const ballot> all, majority of) noexcept;
 outcome release_outcome(std::span<const ballot> all, majority of) noexcept;
-/// cancel: yes only if a majority had it. No: nothing, or a rest, was there.
+/// Returns yes for a cancel only if a majority had the key, and no if none did, or a rest.
 outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept;
 
-/// What a poll found.
+/// The result of a poll.
 struct sight {
   outcome result = outcome::failed;
-  std::string_view value{};   ///< of the holder with most masters
-  bool held = false;          ///< by a majority of them
+  std::string_view value{};   ///< of the holder that most masters have
+  bool held = false;          ///< whether a majority has it
   microseconds remaining{0};  ///< until a majority is free, if nothing else happens
 };
 sight poll_result(std::span<const ballot> all, majority of);
 
-/// Which masters had no key of a lease at its last renewal. Thread-safe.
+/// The masters that had no key of a lease at its last renewal. Thread-safe.
 class missing_keys {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// What a renewal found on each master; true: no key. Which of them had none at the renewal before either. Remembered
-  /// until `until`, when the lease has ended unless it was renewed again.
+  /// Notes the masters where a renewal found no key, until `until`, when the lease has ended unless it was renewed
+  /// again. Returns which of them had none at the previous renewal either.
   std::vector<bool> again(const std::string& lease, const std::vector<bool>& missing, time_point now, time_point until);
   /// The lease has ended.
   void forget(const std::string& lease);
@@ -83,15 +83,15 @@ class missing_keys {
 
   mutable base::mutex mutex_;
   std::map<std::string, entry> leases_ DLOCK_GUARDED_BY(mutex_){};
-  std::size_t cleanup_cursor_ DLOCK_GUARDED_BY(mutex_) = 0;  ///< so many
+  std::size_t cleanup_cursor_ DLOCK_GUARDED_BY(mutex_) = 0;  ///< the size at which ended leases are removed
 };
 
-/// Which masters have deleted a key, as they publish it. Thread-safe.
+/// The masters that have published that they deleted a key. Thread-safe.
 class published_releases {
  public:
   explicit published_releases(std::size_t quorum) noexcept : quorum_(quorum) {}
 
-  /// One more master has published that it has deleted this value. True: now a majority has.
+  /// Notes that another master has published that it deleted this value. Returns true if that makes a majority.
   bool add(std::string_view key, std::string_view value);
   void forget(std::string_view key);
 

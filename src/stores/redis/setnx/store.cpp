@@ -39,10 +39,10 @@ reply shared_key_store::inspect(connection& on, const request& key, std::vector<
   });
 }
 
-/// Of a database that others use for more than locks, the first bytes of each value are read, and no more.
+/// Others may use the database for more than locks, so this reads only the first bytes of each value.
 reply shared_key_store::scan_server(const asker& ask, std::string_view after, std::set<std::string>& keys) const {
   std::string cursor = "0";
-  do {  // all of them: a scan has no order
+  do {  // reads all, because a scan has no order
     command_text scan;
     scan.add({"SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", "1000", "TYPE", "string"});
     const auto window = std::move(ask(scan).front());
@@ -101,7 +101,7 @@ reply setnx_store::judge(const request& asked, const answer& response) {
       found.holder.remaining = remaining_in(response[1]);
       return found;
     }
-    case verb::take_over:  // a holder that is gone has no key any more
+    case verb::take_over:  // a dead holder's key no longer exists
     case verb::pass_on: return {.result = outcome::no};
     case verb::release:
     case verb::cancel:
@@ -114,15 +114,16 @@ reply setnx_store::judge(const request& asked, const answer& response) {
 
 void setnx_store::prepare() {
   const auto connection = first_connection();
-  // A user without the right to write is refused here, and not at the first acquire. Which keys it may write is not
-  // known before.
+  // A user without the right to write is refused here rather than at the first acquire. Which keys the user may write
+  // is not known yet.
   const auto response = connection->ask({"DEL", prefix() + "dlock-" + id128::random().hex()});
   if (response.is_error() && response.text().find("permissions to run") != std::string_view::npos) {
     fail(name(), fault_of_error(response.text(), "rights"));
   }
 }
 
-/// Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
+/// Data of another start of the server proves nothing, unless that has kept everything, and neither does a promoted
+/// replica's.
 bool setnx_store::introduce(script_connection& to, fault&) const {
   to.name_server(to.server.promotion);
   return true;

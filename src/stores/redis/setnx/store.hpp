@@ -11,8 +11,8 @@
 
 namespace dlock::stores::redis::setnx {
 
-/// A store of keys that other programs lock too, on one server or on several. Each key ends by its expiry there, and no
-/// lease is kept by a session.
+/// A store of keys that other programs lock too, on one server or on several. Each key has an expiry at the server, and
+/// no session keeps a lease.
 class shared_key_store : public redis_store {
  public:
   capabilities caps() const noexcept final {
@@ -26,40 +26,40 @@ class shared_key_store : public redis_store {
   }
   /// A folded key would be another lock than the one that other programs know by that name.
   std::string unfit_key(std::string_view key) const final { return setnx::unfit(key); }
-  /// No lease is kept by a session here, so none has a row.
+  /// No session keeps a lease here, so no session has a row.
   reply session(connection&, session_verb, const session_record&) noexcept final { return {.result = outcome::yes}; }
 
  protected:
-  /// `prefix`: of the keys; may be empty. `wakes`: whoever waits is notified of dlock's releases.
+  /// `prefix` is that of the keys; may be empty. `wakes`: dlock's releases notify waiters.
   shared_key_store(std::string prefix, bool wakes) : prefix_(std::move(prefix)), wakes_(wakes) {}
 
   const std::string& prefix() const noexcept { return prefix_; }
-  /// One answer for each command; an empty one did not come.
+  /// Returns one reply for each command; an empty one did not come.
   using asker = std::function<std::vector<answer>(const command_text&)>;
-  /// Adds the keys of one server that dlock has locked, and that come after.
+  /// Adds one server's keys that dlock has locked and that are greater than `after`.
   reply scan_server(const asker& ask, std::string_view after, std::set<std::string>& keys) const;
 
  private:
   // store_admin
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept final;
-  /// Only what was locked by dlock: no mark distinguishes other locks from keys that are no locks.
+  /// Lists only dlock's locks, because no mark distinguishes other locks from keys that are no locks.
   reply list(connection& on, std::string_view after, std::size_t limit, std::vector<holder_info>& found) noexcept final;
-  /// There are no sessions to be revoked.
+  /// There are no sessions to revoke.
   reply revoke(connection&, const request&) noexcept final { return {.result = outcome::no}; }
-  /// The servers delete what has expired.
+  /// The servers delete expired keys themselves.
   reply cleanup(connection&, microseconds, std::size_t) noexcept final { return {.result = outcome::yes}; }
 
-  /// Adds the keys that dlock has locked, and that come after.
+  /// Adds the keys that dlock has locked and that are greater than `after`.
   virtual reply scan(connection& on, std::string_view after, std::set<std::string>& keys) = 0;
-  /// As execute(), of keys: absent unless they have a holder who keeps all others out.
+  /// As execute(), for keys. Returns absent unless a holder excludes all others.
   virtual void poll(connection& on, std::span<const request> keys, std::span<reply> replies) = 0;
 
   const std::string prefix_;
   const bool wakes_;
 };
 
-/// The lock that most programs on Redis use: SET NX PX, and a script that deletes what is still theirs. A value names
-/// the session and the attempt, so it is never the same twice.
+/// The lock that most programs on Redis use: SET NX PX, and a script that deletes the key if it still has our value. A
+/// value names session and attempt, so it is never used twice.
 class setnx_store final : public server_store<shared_key_store> {
  public:
   explicit setnx_store(const redis_settings& settings)

@@ -10,7 +10,7 @@
 
 namespace dlock::stores::redis::setnx {
 
-// Without the right to publish no waiter is notified, but the key is freed.
+// Without the right to publish, the key is freed but no waiter is notified.
 const std::array<std::string, 3> scripts{
     R"(
 local value = redis.call('GET', KEYS[1])

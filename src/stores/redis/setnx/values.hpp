@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The key, value and scripts of the lock that most programs on Redis use: SET NX PX, and a script that deletes what is
-/// still theirs. On one server, or on several.
+/// The key, value and scripts of the lock that most programs on Redis use: SET NX PX, and a script that deletes the key
+/// if it still has our value. On one server, or on several.
 
 #include <array>
 #include <string>
@@ -19,33 +19,34 @@ namespace dlock::stores::redis::setnx {
 enum class script : std::size_t { poll, extend, release };
 extern const std::array<std::string, 3> scripts;
 
-/// The release script publishes on the channel of this name and the Redis key. Other programs may use the bare names.
+/// The release script publishes on the channel named by this prefix and the Redis key. Other programs may use the bare
+/// names.
 constexpr std::string_view channel_prefix = "dlock:free:";
 
-/// Why others would not know the key by this name; empty: they would.
+/// Why other programs would not know the key by this name; empty if they would.
 std::string unfit(std::string_view key);
-/// "dlock:<session>:<attempt>"
+/// Returns "dlock:<session>:<attempt>".
 std::string value_of(const id128& session, std::uint64_t attempt);
-/// Of another program's value: a holder without a session.
+/// Stands for the holder of another program's value, which has no session.
 id128 foreign_holder() noexcept;
 /// The holder that a value names.
 seen holder_in(std::string_view value);
-/// How many bytes of a value show whether it is one of dlock's, and more than those have.
+/// The end of the range to read of a value: one byte more than dlock's values have.
 constexpr std::string_view value_head_end = "63";
 bool is_ours(std::string_view value) noexcept;
 microseconds remaining_in(const answer& pttl) noexcept;
-/// That a release said yes to.
+/// The number of notified waiters, for a release that returned yes.
 inline unsigned waiters_in(const answer& response) noexcept {
   return response.number() > 1 ? static_cast<unsigned>(response.number() - 1) : 0;
 }
-/// An expiry has whole milliseconds; never less than was asked for.
+/// Rounds up to whole milliseconds, the unit of an expiry.
 std::string in_ms(microseconds ttl);
 
-/// `to`: has add(words) for a command, and add(script, number of keys, words).
+/// `to` has add(words) for a command, and add(script, number of keys, words).
 template <class Calls>
 void add_request(Calls&& to, const std::string& prefix, const request& asked) {
   const auto key = prefix + std::string(asked.resource);
-  // The number that names a grant is its attempt's: release and extend have it as the fence.
+  // The attempt's number names the grant: release and extend have it as the fence.
   const bool held = asked.action == verb::release || asked.action == verb::extend;
   const auto value = value_of(asked.session, held ? asked.fence : asked.nonce);
   switch (asked.action) {

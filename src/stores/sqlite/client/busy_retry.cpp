@@ -20,7 +20,8 @@ bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<b
   const auto at = me.place_.begin();
   queue_.splice(queue_.end(), me.place_);
   me.wake_.wait_until(lock.native(), until, [&] { return me.turn_ || cancelled.load(); });
-  // A turn that came together with the end of the wait is taken: it was unlinked already and no other thread has it.
+  // A turn that came together with the end of the wait is taken, because it was unlinked already and no other thread
+  // has it.
   if (me.turn_) return true;
   me.place_.splice(me.place_.end(), queue_, at);
   return false;
@@ -35,7 +36,7 @@ void sqlite_write_queue::leave() {
   waiter* const next = queue_.front();
   next->place_.splice(next->place_.end(), queue_, queue_.begin());
   next->turn_ = true;
-  // Under the mutex: once it sees its turn, the waiter may go out of existence.
+  // While the mutex is locked, because the waiter may be destroyed once it sees its turn.
   next->wake_.notify_one();
 }
 
@@ -71,7 +72,7 @@ int sqlite_busy_retry::begin() noexcept {
   auto& queue = connection_.file().queue;
   in_queue_ = queue.enter(connection_.waiter(), end_, connection_.interrupted());
   if (!in_queue_) return connection_.interrupted().load() ? SQLITE_INTERRUPT : SQLITE_BUSY;
-  // Lets renewals of this process go first, without waiting for those that wait for another process.
+  // Lets renewals of this process go first. It does not wait for those that wait for another process.
   for (int i = 0; i < 4 && queue.urgent_waiting(); ++i) std::this_thread::sleep_for(microseconds{100});
   return SQLITE_OK;
 }
@@ -84,19 +85,19 @@ bool sqlite_busy_retry::again(int& code) noexcept {
   }
   if (clock::now() >= end_) return false;
   pause();
-  // Renewals of this process go first: they poll meanwhile.
+  // Renewals of this process go first, because they poll meanwhile.
   if (lane_ == lane::write && connection_.file().queue.urgent_waiting()) pause();
   return true;
 }
 
 void sqlite_busy_retry::pause() noexcept {
   if (lane_ == lane::renewal) {
-    // Halved after each 16 tries: a writer that has waited long gets in before one that has just come.
+    // Halved after each 16 attempts, so that a writer that has waited long gets in before a new one.
     const auto shorter = microseconds{100} / (1 << std::min(tries_++ / 16, 4U));
     std::this_thread::sleep_for(std::max(shorter, microseconds{20}));
     return;
   }
-  // Of chance length: those that wait for the same commit must not come back in step.
+  // Random, so that processes that wait for the same commit do not retry in step.
   thread_local std::minstd_rand chance{static_cast<unsigned>(clock::now().time_since_epoch().count())};
   std::uniform_int_distribution<microseconds::rep> length(100, 300);
   std::this_thread::sleep_for(microseconds{length(chance)});

@@ -7,12 +7,12 @@
 
 namespace dlock::stores::sqlite {
 
-/// The connection on which the calling thread has a transaction open; null: none that is known.
+/// The connection on which the calling thread has an open transaction; null if none is known.
 using caller_connection = sqlite3* (*)() noexcept;
 
-/// Once, by dlock::odb_sqlite when it is linked, which knows ODB's current transactions; never unset.
+/// Called once by dlock::odb_sqlite, which knows ODB's current transactions, when it is linked. It stays set.
 DLOCK_EXPORT void watch_callers(caller_connection by) noexcept;
-/// Without dlock::odb_sqlite always null.
+/// Always null without dlock::odb_sqlite.
 sqlite3* connection_of_caller() noexcept;
 
 }  // namespace dlock::stores::sqlite

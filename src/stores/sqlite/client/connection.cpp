@@ -30,10 +30,10 @@ bool sqlite_connection::open(microseconds limit, bool create, fault& why, const 
 }
 
 int sqlite_connection::connect(bool create) {
-  // Marked before it is open: another thread may fork in between. A new file can't be, before it has a number.
+  // Marked before it is open, because another thread may fork in between. A new file has no number to mark yet.
   const auto path = file_->settings.path.c_str();
   if (const auto before = file_id::of(path); before != file_id{}) mark_.emplace(before);
-  // A connection is used by one thread at a time, so SQLite needs no mutex for it.
+  // Only one thread at a time uses a connection, so SQLite needs no mutex for it.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
   sqlite3* opened = nullptr;
   int code = ::sqlite3_open_v2(path, &opened, flags, nullptr);
@@ -46,7 +46,7 @@ int sqlite_connection::connect(bool create) {
 
 bool sqlite_connection::set_up(microseconds limit, fault& why) {
   const std::string& path = file_->settings.path;
-  ::sqlite3_busy_timeout(handle(), 0);  // sqlite_busy_retry does the waiting
+  ::sqlite3_busy_timeout(handle(), 0);  // sqlite_busy_retry waits instead
   sqlite_busy_retry retry(*this, lane::read, limit);
   std::string answer;
   int code = pragma("PRAGMA journal_mode = WAL", retry, answer);
@@ -55,10 +55,10 @@ bool sqlite_connection::set_up(microseconds limit, fault& why) {
   if (code != SQLITE_OK) {
     why = sqlite_fault(code, path, ::sqlite3_errmsg(handle()));
   } else if (::sqlite3_db_readonly(handle(), "main") != 0 || !not_writable(path).empty()) {
-    // Opening for writing falls back to reading without saying so, and the first write would tell.
+    // Opening for writing silently falls back to reading, and only the first write would show it.
     why = sqlite_fault(SQLITE_READONLY, path);
   } else if (mode != "wal") {
-    // As long as the file is where it is: no connection can be made, whatever is tried.
+    // No retry helps as long as the file is there.
     why = {.native = SQLITE_CANTOPEN,
            .text = fmt::format("SQLite file '{}': journal mode stays '{}' instead of WAL, which needs a file system of "
                                "this host that can share memory",
@@ -159,7 +159,7 @@ reply sqlite_connection::change_in(writing& in, const sql::sql_text& statement, 
     number = 0;
     bind_all(to, values, now, file_->boot);
   };
-  // The row is shown before the change is committed: it counts only after SQLITE_DONE.
+  // The row comes before the commit, so it counts only after SQLITE_DONE.
   const auto row = [&](const sqlite_statement& shown) { number = static_cast<std::uint64_t>(shown.integer(0)); };
   const int code = run(in.statements[statement.sql], statement.sql, in.retry, bind, row);
   return changed_by(code, number);
@@ -182,7 +182,7 @@ reply sqlite_connection::transact(sql::body_ref changes) {
     answer = changes();
     if (answer.result == outcome::yes) return true;
     failed = answer;
-    // What a transaction that is rolled back sent did certainly nothing.
+    // The statements of a transaction that was rolled back certainly changed nothing.
     if (failed.result == outcome::unknown) failed.result = outcome::failed;
     return false;
   });
@@ -196,7 +196,7 @@ reply sqlite_connection::attempt(const char* /*doing*/, sql::body_ref verb) noex
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    // Nobody knows what was done before.
+    // The effect of the earlier statements is unknown.
     return {.result = outcome::unknown,
             .why = {.transient = true, .text = fmt::format("SQLite file '{}': {}", file_->settings.path, e.what())}};
   }
@@ -220,13 +220,14 @@ int sqlite_connection::check() noexcept {
 }
 
 void sqlite_connection::roll_back() noexcept {
-  // Whatever happened, an interrupt too: an open transaction would stop all writers. Nothing to do after a commit.
+  // Even after an interrupt, because an open transaction would block all writers. After a commit there is nothing to
+  // do.
   if (::sqlite3_get_autocommit(handle()) == 0) ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 reply sqlite_connection::refused(int code, bool wrote) {
   reply answer{.result = wrote && may_be_committed(code) ? outcome::unknown : outcome::failed};
-  // The connection's message is about its last call; a wait that ended otherwise made none.
+  // The connection's message is about its last call, and a wait that ended for another reason made none.
   const bool own = ::sqlite3_extended_errcode(handle()) == code && !is_busy(code);
   answer.why = sqlite_fault(code, file_->settings.path, own ? ::sqlite3_errmsg(handle()) : "");
   if (code == SQLITE_ERROR) explain(answer.why);

@@ -24,30 +24,32 @@ struct sqlite_close_handle {
 };
 using sqlite_handle = std::unique_ptr<sqlite3, sqlite_close_handle>;
 
-/// One connection to a file. It knows no table: a scheme derives from it, or uses it, with other statements.
+/// A connection to a file. It knows no tables: a scheme derives from it, or uses it with other statements.
 class sqlite_connection : public sql::sql_connection {
  public:
   explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
 
-  /// Once, before anything else. False and the reason on failure, or if `cancel` is requested. `create`: makes the file
-  /// if it is missing. Throws only std::bad_alloc.
+  /// Must come once, before everything else. Returns false and sets `why` on failure, or if `cancel` is requested.
+  /// `create`: makes the file if it is missing. Throws only std::bad_alloc.
   bool open(microseconds limit, bool create, fault& why, const std::stop_token& cancel = {});
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return !broken_.load() && !interrupted_.load(); }
   const connection_identity& identity() const noexcept override { return identity_; }
 
-  /// Before each batch: SQLITE_OK, or why nothing may be executed (interrupted, file replaced). One stat().
+  /// Must come before each batch. Returns SQLITE_OK, or why nothing may be executed (interrupted, file replaced). Costs
+  /// one stat().
   int check() noexcept;
 
-  /// Runs a statement that the caller keeps to its end: prepares it at first use, calls bind(statement, now) before
-  /// each try and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it.
-  /// Throws what bind and row do: for lack of memory. The statement must end before the connection does.
+  /// Runs a statement to its end, and prepares it at its first use. Calls bind(statement, now) before each attempt and
+  /// row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later attempt repeats it. Throws what
+  /// bind and row throw, for lack of memory. The statement must be destroyed before the connection.
   template <class Bind, class Row>
   int run(sqlite_statement& statement, std::string_view sql, sqlite_busy_retry& retry, Bind&& bind, Row&& row);
 
-  /// Calls body() between BEGIN IMMEDIATE and COMMIT. It says whether all went well, or sets `failed`. False: `failed`
-  /// says why, and what it changed was undone (unless that is unknown). Throws only std::bad_alloc, and what body does.
+  /// Calls body() between BEGIN IMMEDIATE and COMMIT. The body returns whether all went well, or sets `failed`. If this
+  /// returns false, `failed` has the reason, and the body's changes were rolled back (unless that is unknown). Throws
+  /// only std::bad_alloc, and what body throws.
   template <class Body>
   bool transact(sqlite_busy_retry& retry, reply& failed, Body&& body);
 
@@ -57,12 +59,12 @@ class sqlite_connection : public sql::sql_connection {
   reply transact(sql::body_ref changes) override;
   reply attempt(const char* doing, sql::body_ref verb) noexcept override;
 
-  /// The reply of a statement that changes rows, which run() ended with that code: no if it changed none. `number`: the
-  /// one that it has shown.
+  /// The reply of a statement that changes rows and for which run() returned that code: no if it changed none. `number`
+  /// is the one that it returned.
   reply changed_by(int code, std::uint64_t number);
-  /// The reply for a code other than success. `wrote`: the statement was to change something.
+  /// The reply for a code other than success. `wrote`: the statement was a change.
   reply refused(int code, bool wrote);
-  /// Adds to an SQLITE_ERROR what it means for the tables of a scheme.
+  /// Adds to an SQLITE_ERROR's text what it means for the tables of a scheme.
   virtual void explain(fault& /*why*/) const {}
 
   sqlite_file& file() noexcept { return *file_; }
@@ -71,24 +73,24 @@ class sqlite_connection : public sql::sql_connection {
   sqlite_write_queue::waiter& waiter() noexcept { return waiter_; }
 
  private:
-  /// A transaction of changes, with the statements that it has prepared.
+  /// A transaction of changes, with its prepared statements.
   struct writing {
     sqlite_busy_retry& retry;
     std::map<std::string, sqlite_statement, std::less<>> statements{};
   };
 
   reply change_in(writing& in, const sql::sql_text& statement, sql::sql_values values);
-  /// SQLITE_OK, or why the file can't be opened.
+  /// Returns SQLITE_OK, or why the file can't be opened.
   int connect(bool create);
-  /// Settings, and what can't work. False: `why` says it.
+  /// Makes the settings, and checks what can't work. Returns false and sets `why` if something can't.
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_busy_retry& retry, std::string& answer);
   void roll_back() noexcept;
 
   std::shared_ptr<sqlite_file> file_;
-  std::optional<sqlite_open_mark> mark_;  // longer than handle_
+  std::optional<sqlite_open_mark> mark_;  // outlives handle_
   sqlite_handle handle_;
-  // After handle_: they must be finalized before it is closed.
+  // After handle_, because they must be finalized before it is closed.
   sqlite_statement begin_{};
   sqlite_statement commit_{};
   writing* writing_ = nullptr;  // while transact() runs
@@ -106,7 +108,7 @@ int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sq
   do {
     if (!statement && statement.prepare(handle(), sql) != SQLITE_OK) {
       code = ::sqlite3_extended_errcode(handle());
-      continue;  // to the question whether to try again
+      continue;  // asks again() whether to retry
     }
     const struct ending {
       sqlite_statement& statement;

@@ -25,7 +25,7 @@ struct rule {
   const char* advice;
 };
 
-// Extended codes stand before the plain ones they belong to: the first match counts.
+// Extended codes come before their plain codes, because the first match counts.
 constexpr rule rules[] = {
     {SQLITE_BUSY_SNAPSHOT, true, false, true, busy_snapshot_advice},
     {SQLITE_BUSY, true, false, true, "other connections kept writing to it"},
@@ -50,7 +50,7 @@ bool asks_for_rights(int code) noexcept {
          (plain == SQLITE_READONLY || plain == SQLITE_CANTOPEN || plain == SQLITE_PERM);
 }
 
-/// Empty also where nothing is, or where it can't be looked at.
+/// Also empty if there is no such file, or it can't be checked.
 std::string why_not(const std::string& path) {
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
   if (errno == EROFS) return fmt::format("'{}' is on a file system that is mounted read-only", path);
@@ -123,7 +123,7 @@ void refuse(const fault& why) {
 void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
 
 reply out_of_memory() noexcept {
-  // Unknown, because it is not known at which point memory ran out.
+  // Unknown, because memory may have run out at any point.
   reply answer{.result = outcome::unknown};
   answer.why.native = SQLITE_NOMEM;
   answer.why.transient = true;

@@ -55,7 +55,7 @@ std::uint64_t sqlite_host::names(const std::string& path) const noexcept {
 }
 
 const std::shared_ptr<const sqlite_host>& sqlite_host::here() {
-  // Never destroyed: stores of static objects may ask it at the end of the program.
+  // Never destroyed, because stores of static objects may use it at the end of the program.
   static const auto* const instance = new std::shared_ptr<const sqlite_host>(std::make_shared<sqlite_host>());
   return *instance;
 }
@@ -88,7 +88,7 @@ struct shared_kind {
   const char* name;
 };
 
-// FUSE is among them because it does not tell what is behind it: virtiofs and sshfs are FUSE.
+// FUSE is among them because it hides the real file system: virtiofs and sshfs are FUSE.
 constexpr shared_kind shared_kinds[] = {
     {0x00006969, "NFS"},
     {0x0000517B, "SMB"},
@@ -146,7 +146,7 @@ const char* network_file_system(std::uint32_t type) noexcept {
 
 void check_location(const sqlite_file& file, bool to_be_made) {
   const auto& settings = file.settings;
-  std::error_code ignored;  // what can't be looked at, SQLite will name
+  std::error_code ignored;  // SQLite reports what can't be read
   const fs::path path = settings.path, folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (fs::is_directory(path, ignored)) refuse(fmt::format("SQLite file '{}' is a folder", settings.path));
   if (!fs::exists(folder, ignored)) {
@@ -170,7 +170,8 @@ struct opened_file {
   opened_file* next = nullptr;
 };
 
-// Only ever grows, by one for each file and process. Without a mutex, which another thread might hold at a fork.
+// Grows by one entry for each file and process, and never shrinks. It has no mutex, which another thread might hold at
+// a fork.
 std::atomic<opened_file*> newest{nullptr};
 
 opened_file& entry_of(const file_id& file) {

@@ -19,7 +19,7 @@ bool parse_any_file_system(const std::string& text) {
 
 void check_path(const store_url& url) {
   if (!url.hosts.empty() || !url.user.empty() || !url.password.empty()) {
-    // None of it is repeated: it may have been meant as a password.
+    // The message does not quote it, because it may have been meant as a password.
     bad("what stands between '//' and the next '/' is a user and a host, and a file has no user and no host: write "
         "sqlite:path for a path relative to the working directory, sqlite:/path or sqlite:///path for an absolute one");
   }
@@ -37,8 +37,8 @@ sqlite_settings sqlite_settings::take(store_url& url) {
   sqlite_settings settings;
   settings.name = url.redacted();
   check_path(url);
-  // Absolute from now on: the process may change its working directory.
-  const auto slashes = url.path.find_first_not_of('/');  // one is enough
+  // Made absolute, because the process may change its working directory.
+  const auto slashes = url.path.find_first_not_of('/');  // several count as one
   settings.path = std::filesystem::absolute(url.path.substr(slashes > 1 ? slashes - 1 : 0)).string();
   settings.busy_timeout = std::chrono::milliseconds{url.take_number("busy_timeout", 5'000, 1, 3'600'000, "ms")};
   settings.any_file_system = parse_any_file_system(url.take_param("filesystem", "local"));

@@ -14,10 +14,10 @@
 
 namespace dlock::stores::sqlite {
 
-/// A prepared statement. What is bound by reference must live until the statement was stepped to its end.
+/// A prepared statement. Values bound by reference must live until the statement was stepped to its end.
 ///
-/// The bind functions return nothing: they fail only for a wrong index or while the statement runs, which are
-/// errors of this library, or for lack of memory, which the reference forms don't need.
+/// The bind functions return nothing: they fail only for a wrong index or while the statement runs, which are errors of
+/// this library, or for lack of memory, which the reference forms don't need.
 class sqlite_statement {
  public:
   /// Returns SQLite's code; on failure the statement stays empty and may be prepared again.
@@ -57,7 +57,7 @@ class sqlite_statement {
   }
 
   int parameter_count() const noexcept { return ::sqlite3_bind_parameter_count(raw_.get()); }
-  /// With its colon; empty: it has none. `at` counts from 1.
+  /// The name with its colon, empty if it has none. `at` counts from 1.
   std::string_view parameter_name(int at) const noexcept {
     const char* const name = ::sqlite3_bind_parameter_name(raw_.get(), at);
     return name == nullptr ? std::string_view() : std::string_view(name);
@@ -65,7 +65,7 @@ class sqlite_statement {
 
   int step() noexcept { return ::sqlite3_step(raw_.get()); }
   void reset() noexcept {
-    // It repeats the code of the last step, which was seen already.
+    // The result repeats the code of the last step, which was handled already.
     if (raw_) ::sqlite3_reset(raw_.get());
   }
 
@@ -74,17 +74,17 @@ class sqlite_statement {
   bool is_blob(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_BLOB; }
   bool is_null(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_NULL; }
   std::int64_t integer(int column) const noexcept { return ::sqlite3_column_int64(raw_.get(), column); }
-  /// A BLOB. Valid until the next step. (Of a text these would be the bytes of the file's encoding.)
+  /// A BLOB, valid until the next step. For a text it would be the bytes of the file's encoding.
   std::string_view bytes(int column) const noexcept {
     const auto* data = static_cast<const char*>(::sqlite3_column_blob(raw_.get(), column));
     return {data, static_cast<std::size_t>(::sqlite3_column_bytes(raw_.get(), column))};
   }
-  /// In UTF-8, whatever encoding the file has. Valid until the next step.
+  /// In UTF-8, whatever the file's encoding is. Valid until the next step.
   std::string_view text(int column) const noexcept {
     const auto* data = reinterpret_cast<const char*>(::sqlite3_column_text(raw_.get(), column));
     return {data, static_cast<std::size_t>(::sqlite3_column_bytes(raw_.get(), column))};
   }
-  /// Zero if it is NULL or not of 16 bytes.
+  /// Zero for NULL or if it does not have 16 bytes.
   id128 id(int column) const noexcept {
     id128 read;
     const auto raw = bytes(column);

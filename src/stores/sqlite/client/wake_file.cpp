@@ -39,7 +39,7 @@ struct file_header {
 
 struct slot_head {
   std::uint32_t word;  ///< a futex
-  std::uint32_t used;  ///< the entries below may be in use
+  std::uint32_t used;  ///< the entries below this number may be in use
 };
 
 struct file_table {
@@ -48,10 +48,10 @@ struct file_table {
 };
 
 struct file_entry {
-  wake_file::hash key;   ///< 0: free
-  std::int64_t since;    ///< by CLOCK_BOOTTIME, ns: the order
-  std::uint32_t rung;    ///< fresh_ring, until the waiter notices it
-  std::uint32_t nested;  ///< not 0: threads that wait hold locks, see file_nested
+  wake_file::hash key;   ///< 0 if free
+  std::int64_t since;    ///< by CLOCK_BOOTTIME, in ns; defines the order
+  std::uint32_t rung;    ///< fresh_ring until the waiter notices it
+  std::uint32_t nested;  ///< not 0 if waiting threads hold locks, see file_nested
   unsigned char session[16];
 };
 
@@ -60,11 +60,11 @@ constexpr std::uint32_t fresh_ring = 1;
 using entries = std::array<file_entry, wake_file::keys_of_slot>;
 
 struct file_nested {
-  std::int64_t since;  ///< by CLOCK_BOOTTIME, ns
+  std::int64_t since;  ///< by CLOCK_BOOTTIME, in ns
   std::uint32_t held_count;
   std::uint32_t name_size;
   char name[256];  ///< of the key that they wait for
-  row_grant row;   ///< has it, if it is a row
+  row_grant row;   ///< the row's grant, if it is a row
   std::array<wake_file::opened::held_lock, wake_file::held_of_key> held;
 };
 
@@ -73,7 +73,7 @@ constexpr file_header expected{
 constexpr std::size_t page = 4096;
 constexpr std::size_t nested_after = page + wake_file::slots * sizeof(entries);
 constexpr std::size_t file_size = nested_after + wake_file::slots * wake_file::keys_of_slot * sizeof(file_nested);
-constexpr off_t locks_at = 1 << 30;  // bytes behind the end, one for each slot
+constexpr off_t locks_at = 1 << 30;  // bytes behind the end of the file, one for each slot
 static_assert(std::is_trivially_copyable_v<file_table> && sizeof(file_table) <= page && sizeof(file_entry) == 40);
 static_assert(std::is_trivially_copyable_v<file_nested> && sizeof(file_nested) == 616);
 static_assert(wake_file::keys_of_slot == 64, "opened::taken_ has a bit for each");
@@ -94,7 +94,7 @@ std::int64_t boot_time() noexcept {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-/// The byte of that slot. Locks of the open file, unlike those of the process, end with this very descriptor.
+/// The lock on the byte of a slot. Locks of the open file, unlike those of the process, end with this very descriptor.
 struct ::flock byte_of(std::size_t slot, short kind) noexcept {
   struct ::flock range {};
   range.l_type = kind;
@@ -114,7 +114,7 @@ bool is_locked_by_another(int descriptor, std::size_t slot) noexcept {
   return ::fcntl(descriptor, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-/// 0, or errno. Not private: the word is shared between processes.
+/// Returns 0, or errno. Not a private futex, because processes share the word.
 int futex(unsigned char* word, int action, std::uint32_t value, const timespec* limit) noexcept {
   return ::syscall(SYS_futex, word, action, value, limit, nullptr, 0) < 0 ? errno : 0;
 }
@@ -126,14 +126,14 @@ std::string text_of(int error) { return std::generic_category().message(error); 
 // ---- descriptors and fork() -----------------------------------------------------------------------------------------
 
 /// A child of fork() shares the open file, and with it the lock on the slot: if it kept its descriptor, a dead parent
-/// would look alive. So each child closes it, by a list that only grows and has no mutex.
+/// would look alive. So each child closes it, using a list that only grows and has no mutex.
 struct wake_file::opened::descriptor {
   std::atomic<int> number{-1};
   std::atomic<bool> used{false};
   descriptor* next = nullptr;
 
   static constinit std::atomic<descriptor*> newest;
-  /// Held while a file is opened, and during a fork: a child would keep what it does not know.
+  /// Locked while a file is opened, and during a fork, because a child would keep a descriptor that is not in the list.
   static constinit std::mutex opening;
 
   static descriptor& add(int number) {
@@ -165,14 +165,14 @@ wake_file::opened::~opened() {
   if (descriptor_ == nullptr) return;
   const int number = descriptor_->number.exchange(-1);
   descriptor_->used = false;
-  if (number < 0) return;  // a child: its parent's mapping is not there
+  if (number < 0) return;  // in a child, which does not have its parent's mapping
   if (page_ != nullptr) ::munmap(page_, page);
   ::close(number);
 }
 
 namespace {
 
-/// -1: errno says why. `create`: it is made if it is not there, with the rights of the database.
+/// Returns -1 and sets errno on failure. `create`: makes a missing file, with the rights of the database.
 int open_beside(const std::string& database, const std::string& path, bool create) noexcept {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   const int there = ::open(path.c_str(), flags);
@@ -180,12 +180,12 @@ int open_beside(const std::string& database, const std::string& path, bool creat
   struct ::stat found {};
   const bool known = ::stat(database.c_str(), &found) == 0;
   const mode_t rights = known ? found.st_mode & 0666 : 0600;
-  // What another program makes there in this moment keeps its rights and its owner.
+  // A file that another program makes at this moment keeps its rights and its owner.
   const int made = ::open(path.c_str(), flags | O_CREAT | O_EXCL, rights);
   if (made < 0 && errno == EEXIST) return ::open(path.c_str(), flags);
   if (made < 0 || !known) return made;
-  static_cast<void>(::fchmod(made, rights));  // the users of the one may use the other
-  // Root makes it for the owner of the database, as SQLite does with the files beside it.
+  static_cast<void>(::fchmod(made, rights));  // so that users of the database may use it
+  // Root gives it to the owner of the database, as SQLite does with its files.
   if (::geteuid() != 0 || ::fchown(made, found.st_uid, found.st_gid) == 0) return made;
   const int error = errno;
   ::close(made);
@@ -195,7 +195,7 @@ int open_beside(const std::string& database, const std::string& path, bool creat
 
 }  // namespace
 
-/// Whether it is still the one to use.
+/// Whether the path still leads to the same file.
 bool wake_file::is_present(bool create, std::chrono::steady_clock::time_point now) {
   file_header header{};
   if (create && (!file_->get(0, header) || header != expected)) return false;
@@ -238,7 +238,7 @@ std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why
   made->id_ = file_id::of(there);
   file_header header{};
   bool complete = made->get(0, header);
-  // It is new, or was cut to nothing. All that make it write the same bytes, so it does not matter how many do.
+  // The file is new, or was truncated. All processes write the same header, so several may do it.
   if (create && (there.st_size == 0 || (complete && header == file_header{}))) {
     if (!made->put(0, expected)) return unfit(text_of(errno));
     complete = made->get(0, header);
@@ -250,7 +250,7 @@ std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why
       ::ftruncate(number, static_cast<off_t>(file_size)) != 0) {
     return unfit(text_of(errno));
   }
-  // A mapping keeps the open file that it was made from, and its locks: this one has none.
+  // A mapping keeps its open file, and its locks, alive, so it is made from another opening without locks.
   const int mapped = open_beside(database_, real_path_, false);
   if (mapped < 0) return unfit(text_of(errno));
   struct ::stat same {};
@@ -301,7 +301,7 @@ struct wake_file::opened::candidate {
     return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
   }
 
-  /// Calls `each` for all entries that the file has now.
+  /// Calls `each` for all present entries of the file.
   template <class Call>
   static void for_each(const opened& file, Call&& each) {
     file_table table;
@@ -319,7 +319,7 @@ struct wake_file::opened::candidate {
     }
   }
 
-  /// The first of those waiters for the key whose process lives.
+  /// The first of those waiters for the key whose process is alive.
   template <class Fits>
   static std::optional<candidate> first_alive(const opened& file, hash key, Fits&& fits) {
     std::bitset<slots> dead;
@@ -341,14 +341,15 @@ bool wake_file::opened::in_use(std::size_t slot) const noexcept {
 bool wake_file::opened::wake(std::size_t slot) const noexcept {
   std::uint32_t before = 0;
   static_cast<void>(get(head_at(slot), before));
-  auto word = static_cast<std::uint32_t>(boot_time());  // so that two writers write different ones
+  auto word = static_cast<std::uint32_t>(boot_time());  // so that two writers write different words
   if (word == before) ++word;
   const bool written = put(head_at(slot), word);
   static_cast<void>(futex(page_ + head_at(slot), FUTEX_WAKE, 1, nullptr));
   return written;
 }
 
-/// gone: it left in this moment. rung_again: it has not noticed the last ring yet. Precondition: the slot is in use.
+/// Returns gone if the waiter has just left, rung_again if it has not noticed the last ring yet. Precondition: the slot
+/// is in use.
 wake_file::opened::ring_result wake_file::opened::ring(const candidate& one) const noexcept {
   const auto at = entry_at(one.slot, one.entry);
   std::uint32_t before = 0;
@@ -475,8 +476,8 @@ int wake_file::opened::enter(hash key, const id128& session) noexcept {
   return static_cast<int>(entry);
 }
 
-/// A releaser writes the ring and then checks that the entry is there; a leaving waiter does it the other way round. So
-/// one of the two notices.
+/// A releaser writes the ring and then checks that the entry is there; a leaving waiter does it in the reverse order.
+/// So one of the two notices the other.
 bool wake_file::opened::leave(int entry) noexcept {
   const auto at = own_entry(entry);
   static_cast<void>(put(at, hash{0}));  // free

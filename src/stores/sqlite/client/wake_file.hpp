@@ -20,30 +20,30 @@ namespace dlock::stores::sqlite {
 
 /// The file `<database>-wake`, by which processes of one machine wake each other. A slot belongs to one store object
 /// that waits: a futex word on which it sleeps, and the hashes of the keys that it waits for, each with the locks that
-/// its threads hold meanwhile. A lock of the open file on a byte proves that the slot is in use; the kernel drops that
-/// lock when the process dies, so nothing has to be tidied up. Whatever the file contains, it can only cause a wake-up
-/// too many or too few, another order, or a deadlock cycle of waiters that is not found.
+/// its threads hold meanwhile. A lock of the open file on a byte proves that the slot is in use; the kernel drops it
+/// when the process dies, so nothing needs cleaning up. Wrong content of the file can only cause a wake-up too many or
+/// too few, another order, or a missed deadlock cycle.
 ///
-/// The process reads and writes the file by pread() and pwrite(), and only the kernel follows the mapping, for futex
-/// calls: a file that somebody cuts short gives an error and never SIGBUS. Nothing else needs to be atomic: each field
-/// has one writer, except for words and rings, where any new value will do.
+/// The process reads and writes the file by pread() and pwrite(), and only the kernel uses the mapping, for futex
+/// calls: a truncated file gives an error and never SIGBUS. Nothing else needs to be atomic: each field has one writer,
+/// except for words and rings, where any new value will do.
 ///
 /// Thread safety: slot functions are called by one thread at a time, the others by any.
 class wake_file {
  public:
-  static constexpr std::size_t slots = 256;        ///< store objects that wait at one time
-  static constexpr std::size_t keys_of_slot = 64;  ///< keys that one of them waits for at one time
-  static constexpr std::size_t held_of_key = 8;    ///< locks that are held while it waits for one of these
+  static constexpr std::size_t slots = 256;        ///< the most store objects that wait at one time
+  static constexpr std::size_t keys_of_slot = 64;  ///< the most keys that one of them waits for at one time
+  static constexpr std::size_t held_of_key = 8;    ///< the most locks that are held while it waits for a key
   using hash = std::uint64_t;                      ///< of a key; never 0
 
-  /// Opens nothing. `database` is its path.
+  /// Opens nothing. `database` is the path of the database.
   explicit wake_file(std::string database) : database_(std::move(database)) {}
   wake_file(const wake_file&) = delete;
   wake_file& operator=(const wake_file&) = delete;
 
   class opened;
-  /// The file as the path leads to it now, or not much longer than `recent` ago. `create`: it is made if it is not
-  /// there, with the rights of the database. Null: it is not there, or `why` says what keeps it from being used.
+  /// Opens the file that the path leads to now, or at most `recent` ago. `create`: makes a missing file, with the
+  /// rights of the database. Returns null if it does not exist, or can't be used for the reason in `why`.
   std::shared_ptr<opened> open(bool create, std::string& why);
 
   static constexpr std::chrono::seconds recent{1};
@@ -58,71 +58,73 @@ class wake_file {
   std::chrono::steady_clock::time_point seen_at_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// One opening of it. A child of fork() has neither its descriptor nor its mapping: each function does nothing there.
+/// One opening of the file. A child of fork() has neither its descriptor nor its mapping, so each function does nothing
+/// there.
 class wake_file::opened {
  public:
   ~opened();
   opened(const opened&) = delete;
   opened& operator=(const opened&) = delete;
 
-  /// A waiter of the first slot in use, in the order of their entry, learns that its key may be free; and so does the
-  /// next one as long as those before have not taken notice of an earlier ring: they may be stopped.
+  /// Notifies the first waiter for the key, in the order of their entries, that the key may be free. If it has not
+  /// noticed an earlier ring, its process may be stopped, so the next one is notified too.
   enum class rung : std::uint8_t { none, own, other };
   rung ring(hash key) const noexcept;
-  /// Whether a living process has entered the key before this one. `registered`: before its entry; otherwise at all.
-  /// `rings`: the first of them learns that the key may be free.
+  /// Whether a living process has entered the key before this one: if `registered`, before its entry, otherwise at all.
+  /// `rings`: notifies the first of them that the key may be free.
   bool others_first(hash key, bool registered, bool rings) const noexcept;
-  /// The first waiter of each key.
+  /// Notifies the first waiter of each key.
   void ring_all() const noexcept;
   struct waiter {
     hash key = 0;
     id128 session{};
     std::chrono::nanoseconds waited{0};
   };
-  /// All waiters that live, those of one key in the order of their entry. Throws std::bad_alloc.
+  /// All living waiters, those of one key in the order of their entries. Throws std::bad_alloc.
   std::vector<waiter> waiters() const;
-  /// A lock that is held by a thread that waits.
+  /// A lock that a waiting thread holds.
   struct held_lock {
     hash key = 0;
-    std::uint64_t number = 0;  ///< the fence; of a row the nonce
+    std::uint64_t number = 0;  ///< the fence, or the nonce of a row
     id128 session{};
-    std::int64_t until = 0;  ///< by CLOCK_BOOTTIME, us: the wait has ended by then
+    std::int64_t until = 0;  ///< by CLOCK_BOOTTIME, in us: the latest end of the wait
 
     friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
   };
   struct nested_waiter {
     std::size_t slot = 0;
     hash key = 0;
-    std::string name{};      ///< of the key; whatever the file says
-    std::int64_t since = 0;  ///< by CLOCK_BOOTTIME, ns: when it was written what is held
+    std::string name{};      ///< of the key, as the file has it, unchecked
+    std::int64_t since = 0;  ///< by CLOCK_BOOTTIME, in ns: when it wrote what it holds
     row_grant row{};         ///< as in held_meanwhile
     std::vector<held_lock> held{};
   };
-  /// Those that live and hold locks. Throws std::bad_alloc.
+  /// The living waiters that hold locks. Throws std::bad_alloc.
   std::vector<nested_waiter> nested_waiters() const;
 
   // ---- the slot of this object
   bool claim_slot() noexcept;
   void leave_slot() noexcept;
-  int slot() const noexcept { return slot_.load(); }  ///< -1: none
-  /// The place of the entry; -1: the slot is full, or the file can't be written.
+  int slot() const noexcept { return slot_.load(); }  ///< -1 if there is none
+  /// Returns the index of the entry, or -1 if the slot is full or the file can't be written.
   int enter(hash key, const id128& session) noexcept;
-  /// What threads hold that wait for the key of that entry, which has that name. Of more than held_of_key the first.
+  /// Writes the locks that threads hold while they wait for the key of that entry, which has that name; at most
+  /// held_of_key of them.
   void set_held(int entry, std::string_view name, std::span<const held_lock> held, const row_grant& row = {}) noexcept;
-  /// Whether it was rung since. It may have been for this key.
+  /// Removes the entry. Returns whether it was rung since, perhaps for this key.
   bool leave(int entry) noexcept;
   /// Whether it was rung since the last call.
   bool was_rung(int entry) const noexcept;
   /// Whether the entry is still there.
   bool stands(int entry, hash key) const noexcept;
-  /// What sleep() compares. False: the file can't be read.
+  /// Reads the word that sleep() compares. Returns false if the file can't be read.
   bool word(std::uint32_t& now) const noexcept;
-  /// Until the word is no more `seen`, or for that long. False: the file is not what it was.
+  /// Sleeps until the word differs from `seen`, or for `at_most`. Returns false if the file has changed.
   bool sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept;
-  /// Whoever sleeps on that slot goes through all that it does after a sleep. False: the file can't be written, and a
-  /// sleep that is about to begin does not end.
+  /// Makes the object of that slot do everything that it does after a sleep. Returns false if the file can't be
+  /// written, so that a sleep that is about to begin does not end.
   bool wake(std::size_t slot) const noexcept;
-  /// The own slot, if there is one.
+  /// Wakes the own slot, if there is one.
   bool wake_self() const noexcept;
 
  private:
@@ -149,10 +151,10 @@ class wake_file::opened {
   ring_result ring(const candidate& one) const noexcept;
 
   descriptor* descriptor_ = nullptr;
-  unsigned char* page_ = nullptr;  // the kernel's alone
+  unsigned char* page_ = nullptr;  // only the kernel reads it
   file_id id_{};
   std::atomic<int> slot_{-1};
-  std::uint32_t used_ = 0;   // of its entries, those below may be
+  std::uint32_t used_ = 0;   // entries below this number may be in use
   std::uint64_t taken_ = 0;  // a bit for each entry
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What operators ask for, where it is SQLite's own.
+/// Operators' queries that only SQLite has.
 
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
@@ -15,7 +15,7 @@ FROM {session} s
 WHERE s.{session.expires_at_us} > :now
 )";
 
-// Names are compared without their letters' case.
+// SQLite compares names without regard to case.
 constexpr const char* tables_with_columns = R"(
 SELECT '', m.name, MAX(lower(p.name) = 'lock_expires_at_us'), MAX(lower(p.name) = 'version')
 FROM sqlite_master m

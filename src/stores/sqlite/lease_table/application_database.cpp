@@ -32,7 +32,7 @@ struct description {
   std::map<std::string, column> columns{};  // by name in lower case
   std::map<std::int64_t, std::string> key{};
 
-  /// SQLITE_DONE, or an error.
+  /// Returns SQLITE_DONE, or an error.
   int read(sqlite3* handle, const std::string& table) {
     sqlite_statement s;
     int code = s.prepare(handle, "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1)");
@@ -47,14 +47,14 @@ struct description {
   }
 };
 
-/// Whether SQLite makes numbers of what is stored in a column that was declared so.
+/// Whether SQLite converts values in a column of that declared type to numbers.
 bool holds_numbers(const std::string& type) {
   constexpr std::array<std::string_view, 4> kinds{"int", "real", "floa", "doub"};
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](std::string_view kind) { return type.find(kind) != std::string::npos; });
 }
 
-/// What is wrong with the lock columns; empty: nothing. Sets owner_not_null, and `absent` if one is not there.
+/// Returns what is wrong with the lock columns, or an empty text. Sets owner_not_null, and `absent` if one is missing.
 std::string check_columns(const description& found, row_table& table, bool& absent) {
   const auto find = [&](const std::string& name) -> const column* {
     const auto at = found.columns.find(base::lower_case(sql::bare_name(name, '"')));
@@ -89,7 +89,7 @@ std::string check_columns(const description& found, row_table& table, bool& abse
   return {};
 }
 
-/// Null: of another library.
+/// Returns null for a connection of another library.
 sqlite3* native_of(const sql::application_connection& with) noexcept {
   return with.library == sql::client_library::sqlite ? static_cast<sqlite3*>(with.handle) : nullptr;
 }
@@ -108,7 +108,7 @@ verification about_key(const request& grant, const lease_file& file, const char*
                         std::move(more), row_literal);
 }
 
-/// A statement about the row in place, if it is still ours.
+/// A statement about the row, if it is still ours.
 verification about_row(const request& grant, const lease_file& file, sql::row_statement which) {
   const auto& row = *grant.row;
   std::vector<sql::named_value> ids;
@@ -247,7 +247,7 @@ bool sqlite_application_database::may_be_done(const fault& why) const noexcept {
 
 namespace {
 
-/// That a row is free at `now`.
+/// A condition: the row is free at `now`.
 std::string row_free(const row_table& table, const sql::table_names& names, microseconds now) {
   return row_text(table, names)
       .set("now", sql::by_column(table) ? row_literal(row_time(now, false)) : fmt::to_string(now.count()))
@@ -264,7 +264,7 @@ std::string sqlite_application_database::free_rows(const row_table& plain) const
 
 std::string sqlite_application_database::abandoned_rows(const row_table& plain) const {
   const auto table = sql::qualified(plain, '"');
-  if (sql::by_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
+  if (sql::by_column(table)) return "FALSE";  // a row whose expiry has passed is free
   return row_text(table, file_->names)
       .set("form", fmt::format("{:_<32}/{}{:_<12}%", "", file_->tables().text(), ""))
       .set("now", fmt::to_string(file_->now()))

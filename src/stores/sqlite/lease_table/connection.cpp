@@ -11,7 +11,7 @@
 namespace dlock::stores::sqlite::lease_table {
 namespace {
 
-/// What a poll shows of the session that a row names.
+/// The session that a row names, as a poll reads it.
 struct session_row {
   std::int64_t remaining = 0;
   std::string host{};
@@ -39,7 +39,7 @@ prepared_row& lease_connection::of_row(sql::row_statement which, const row_id& r
   return rows_.of(row.table, which, [&] { return row_statement_text(which, *row.table, file_.names); });
 }
 
-// A grant's row is shown before the change is committed: it counts only after SQLITE_DONE.
+// A grant's row comes before the commit, so it counts only after SQLITE_DONE.
 reply lease_connection::change(sqlite_statement& statement, const sql::statement_text& text,
                                const statement_values& values) {
   std::uint64_t number = 0;
@@ -64,8 +64,8 @@ reply lease_connection::change(sql::row_statement which, const statement_values&
   return change(prepared.statement, prepared.text, values);
 }
 
-/// The time was read before the row: a renewal in between can't make a live holder look dead for long, and its removal
-/// looks again.
+/// The time was read before the row. A renewal in between makes a living holder look dead only for a moment, and its
+/// removal checks again.
 reply lease_connection::poll(const statement_values& values) {
   if (values.row != nullptr) return poll_row(values);
   reply answer;
@@ -81,8 +81,8 @@ reply lease_connection::poll(const statement_values& values) {
   return code == SQLITE_DONE ? answer : refused(code, false);
 }
 
-/// Session and row are read one after the other, because SQLite before 3.41 can't find a session by its digits: a
-/// take-over looks at both again, in one statement.
+/// Reads session and row one after the other, because SQLite before 3.41 can't find a session by its digits. A
+/// take-over checks both again, in one statement.
 reply lease_connection::poll_row(const statement_values& values) {
   const auto& table = *values.row->table;
   auto& prepared = of_row(sql::row_statement::poll, *values.row);

@@ -34,15 +34,15 @@ class lease_file final : public sqlite_file {
   const lease_sql sql;
   const sql::table_names& names;
 
-  /// Why no process can wake another one by a file beside the database; empty: it can.
+  /// Why processes can't wake each other by a file beside the database; empty if they can.
   std::string unfit_for_waking() const;
-  /// Whether waiters are woken there, and so can be read.
+  /// Whether the file's waiters are woken, and so are visible.
   bool knows_waiters() const { return wakes && unfit_for_waking().empty(); }
 
-  /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set
-  /// while this boot lasts. Known after prepare().
+  /// Added to the boot clock, this gives the time of rows that are locked in place: about the wall clock's, but never
+  /// set back or forward during this boot. Known after prepare().
   microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
-  /// The time that rows of the table go by. `boot_time`: now().
+  /// The time by the clock of the table's rows. `boot_time` is now().
   microseconds row_now(const row_table& table, std::int64_t boot_time) const noexcept {
     return sql::by_column(table) ? wall_clock() : microseconds{boot_time} + row_epoch();
   }
@@ -65,7 +65,8 @@ struct prepared_row {
   sqlite_statement statement{};
 };
 
-/// A connection with the prepared statements of the lock tables, and those of the application's tables used last.
+/// A connection with the prepared statements of the lock tables, and those of the application's tables that it used
+/// last.
 class lease_connection final : public sqlite_connection, public sql::verb_connection {
  public:
   explicit lease_connection(const std::shared_ptr<lease_file>& file) : sqlite_connection(file), file_(*file) {}
@@ -106,17 +107,17 @@ class lease_connection final : public sqlite_connection, public sql::verb_connec
   const sql::table_names& names() const noexcept override { return file_.names; }
   reply refuse(std::string text) const override;
   bool is_there(const fault& why) const noexcept override { return why.native == SQLITE_CONSTRAINT_PRIMARYKEY; }
-  void read_fence(const request&, reply&) override {}  // RETURNING always tells it
+  void read_fence(const request&, reply&) override {}  // RETURNING always returns it
   void doubt(reply&) override {}
 
-  /// The statement that looks at many keys.
+  /// Runs the statement that polls many keys.
   template <class Bind, class Row>
   int poll_all(sqlite_busy_retry& retry, Bind&& bind, Row&& row) {
     return run(poll_all_, file_.sql.poll_all(), retry, bind, row);
   }
 
   lease_file& file() noexcept { return file_; }
-  /// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
+  /// Explains a missing lock table: the service did not check at its start, or the table was dropped since.
   void explain(fault& why) const override {
     if (why.text.find("no such table: " + file_.names.prefix()) == std::string::npos) return;
     why.text += ": open the store once with schema=create to make the lock tables";
@@ -127,11 +128,11 @@ class lease_connection final : public sqlite_connection, public sql::verb_connec
   reply change(sqlite_statement& statement, const sql::statement_text& text, const statement_values& values);
   reply poll_row(const statement_values& values);
 
-  lease_file& file_;  // the base keeps it
+  lease_file& file_;  // the base class keeps it alive
   std::array<sqlite_statement, statement_count> statements_{};
   sqlite_statement poll_all_{};
   sql::row_statements<prepared_row> rows_{};
-  sqlite_busy_retry* retry_ = nullptr;  // of the verbs
+  sqlite_busy_retry* retry_ = nullptr;  // used by the verbs
 };
 
 /// The holder in a row with the columns of the statement `poll`.

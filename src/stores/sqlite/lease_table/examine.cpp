@@ -28,7 +28,7 @@ class examination {
   }
 
  private:
-  /// The rows of a statement.
+  /// Reads the rows of a statement.
   bool ask(const std::string& text, sql::sql_rows& rows) {
     const auto statements = answer_.statements + 1;
     answer_ = with_.read({text, "examine"}, {}, rows);
@@ -51,7 +51,7 @@ class examination {
     return true;
   }
 
-  /// Tables of the application's in the same file.
+  /// Checks tables of the application in the same file.
   bool check_others() {
     sql::sql_rows tables;
     if (!ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", tables))

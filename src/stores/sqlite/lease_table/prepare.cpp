@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What a store does once, before its first verb: file, schema, and what another boot left behind.
+/// Runs once, before a store's first verb: checks the file and the schema, and handles what another boot left.
 
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -16,13 +16,13 @@ constexpr std::string_view schema_file =
 #include "schema-sqlite.sql.inc"
     ;
 
-/// A statement that SQLite refused.
+/// Thrown for a statement that SQLite refused.
 struct refused_statement {
   int code;
   std::string text;
 };
 
-/// Calls `step` until SQLite is not busy. The step leaves no transaction open.
+/// Repeats `step` while SQLite is busy. The step leaves no transaction open.
 template <class Step>
 void patiently(sqlite_connection& connection, Step step) {
   sqlite_busy_retry retry(connection, lane::write, connection.file().settings.busy_timeout);
@@ -67,7 +67,7 @@ void check_system(const sqlite_file& file) {
                   names.table("floor")));
 }
 
-/// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
+/// Why SQLite can't prepare one of our statements; empty if it can prepare all, so that tables and columns exist.
 std::string unfit_tables(lease_connection& connection) {
   for (std::size_t i = 0; i < statement_count; ++i) {
     sqlite_statement s;
@@ -77,8 +77,8 @@ std::string unfit_tables(lease_connection& connection) {
   return {};
 }
 
-/// Runs a statement once. It may name what is bound here. The first column of its first row; nothing: it shows no row.
-/// Throws refused_statement.
+/// Runs a statement once, with the parameters that are bound here. Returns the first column of its first row, or
+/// nothing without a row. Throws refused_statement.
 std::optional<std::int64_t> run_once(lease_connection& connection, std::string_view sql) {
   lease_file& file = connection.file();
   sqlite_statement s;
@@ -98,7 +98,7 @@ std::optional<std::int64_t> run_once(lease_connection& connection, std::string_v
   throw refused_statement{code, ::sqlite3_errmsg(connection.handle())};
 }
 
-/// A transaction, which is undone unless it is committed.
+/// A transaction, rolled back unless it is committed.
 class transaction {
  public:
   transaction(lease_connection& in, const char* begin) : in_(in) { run_once(in, begin); }
@@ -115,7 +115,7 @@ class transaction {
   lease_connection& in_;
 };
 
-/// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
+/// Whether the tables exist. It only reads, so that opening a file waits for no writer.
 bool is_made(lease_connection& connection) try {
   return unfit_tables(connection).empty() && run_once(connection, R"(
 SELECT 1
@@ -126,7 +126,7 @@ WHERE name = :schema
   AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)
 )");
 } catch (const refused_statement&) {
-  return false;  // the attempt to make it gives the reason
+  return false;  // the attempt to create the tables reports the reason
 }
 
 bool has_version_table(lease_connection& connection) {
@@ -136,13 +136,13 @@ bool has_version_table(lease_connection& connection) {
       .has_value();
 }
 
-/// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
-/// statements one by one may: what is missing can be made as if nothing had been begun.
+/// SQLite creates the tables in one transaction, so dlock never leaves them half made. A user who runs the statements
+/// one by one may: this lets the missing ones be created as if nothing had begun.
 void forget_begun(lease_connection& connection) {
   run_once(connection, "DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version");
 }
 
-/// How far the tables are. Nothing is written there where there is no such table.
+/// Reads the version of the tables, or none if there is no version table.
 sql::written_version read_version(lease_connection& connection, bool there) {
   if (!there) return {};
   const auto read = [&](const char* column) {
@@ -164,7 +164,7 @@ void make_schema(lease_connection& connection) {
   if (is_made(connection)) return;
   const bool create = file.schema == sql::schema_mode::create;
   patiently(connection, [&] {
-    // A transaction that reads first can't write any more once another connection has written.
+    // A transaction that reads first can't write after another connection has written.
     transaction in(connection, create ? "BEGIN IMMEDIATE" : "BEGIN");
     const bool there = has_version_table(connection);
     if (there && create) forget_begun(connection);
@@ -172,7 +172,7 @@ void make_schema(lease_connection& connection) {
       make_tables(connection);
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
     if (create) {
-      // Above what can be seen: if the row was lost, no one knows what has been given out and swept.
+      // Starts above all existing fences: if the row was lost, higher ones may have been granted and cleaned up.
       const auto above = std::to_string(there ? sql::above_lost_floor : 0);
       run_once(connection, sql::expand(file.names, R"(
 INSERT INTO {floor} ({floor.id}, {floor.fence})
@@ -192,12 +192,14 @@ ON CONFLICT DO NOTHING
 
 // ---- other boots ----------------------------------------------------------------------------------------------------
 
-// What another boot of the host left in the file.
+// Handles what another boot of the host left in the file.
 //
-// All times in it are of CLOCK_BOOTTIME, which all processes of a kernel share and which starts anew with each boot.
-// That another boot id was written proves nothing: containers of one kernel may see different ids. A time that
-// is still to come does: no process of this boot can have written it. Where there is none, nothing is touched:
-// whatever another boot left was written when its clock showed what it shows now, or less, so its ttl is over soon.
+// All times in it are of CLOCK_BOOTTIME, which all processes of a kernel share and which starts anew with each boot. A
+// different boot id proves nothing, because containers of one kernel may see different ids. A time in the future does:
+// no process of this boot can have written it. If there is none, nothing is changed: whatever another boot left was
+// written when its clock showed at most what it shows now, so its ttl is over soon. Row 2 of the floor table is a time
+// that had come when it was written: that of the last session that was closed. A session's row says when it was renewed
+// last.
 
 // Row 2 of the floor table is a time that had come when it was written: that of the last session that was closed.
 // A session's row says when it was renewed last.
@@ -210,13 +212,13 @@ constexpr const char* of_the_future = R"((
       AND {session.expires_at_us} - {session.ttl_us} > :now)))";
 
 constexpr const char* free_the_dead[] = {
-    // A session of this boot that lives has its expiry in (now, now + ttl].
+    // A living session of this boot has its expiry in (now, now + ttl].
     R"(
 DELETE FROM {session}
 WHERE {session.expires_at_us} <= :now
    OR {session.expires_at_us} > :now + {session.ttl_us}
 )",
-    // No process of this boot has been here before: it would have found and changed what proves the reboot.
+    // No process of this boot has been here before, because it would have changed what proves the reboot.
     R"(
 UPDATE {lock}
 SET
@@ -225,29 +227,28 @@ SET
 WHERE {lock.expires_at_us} IS NOT NULL
    OR {lock.session_id} NOT IN (SELECT {session.id} FROM {session})
 )",
-    // Else clean-up would wait for a time that is far off.
+    // Otherwise clean-up would wait for a distant time.
     "UPDATE {lock} SET {lock.acquired_at_us} = :now WHERE {lock.acquired_at_us} > :now",
     "DELETE FROM {floor} WHERE {floor.id} IN (2, 3)",
 };
 
-// Row 3 is what row_epoch() is: added to this boot's clock it is about the wall clock's time, and it stays what it is
-// until the next boot. So the expiry of a row locked in place, which only its own application could find, ends after a
-// reboot about when it would have ended without. Row 4, the id of the lock tables, is no matter of boots, but is made
-// here too.
+// Row 3 is row_epoch(): added to this boot's clock it is about the wall clock's time, and it does not change until the
+// next boot. So a row locked in place, which only its own application could find, expires after a reboot about when it
+// would have without one. Row 4, the id of the lock tables, does not depend on the boot, but is made here too.
 constexpr const char* add_rows =
     "INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (2, :now), (3, :epoch), (4, :tables) ON CONFLICT DO "
     "NOTHING";
 constexpr const char* lacks_rows = "(SELECT COUNT(*) FROM {floor} WHERE {floor.id} IN (2, 3, 4)) < 3";
 static_assert(sql::tables_id::floor_row == 4);
 
-/// Frees what was held under a boot that is over. What may be alive stays, whatever its boot id says.
+/// Frees what was held in an earlier boot. What may be alive stays, whatever its boot id is.
 void forget_other_boots(lease_connection& connection) {
   const auto future = std::string("SELECT 1 WHERE ") + of_the_future;
   patiently(connection, [&] {
-    // By reading: where there is nothing to do, opening a file waits for no writer.
+    // Only reads, so that opening a file waits for no writer if there is nothing to do.
     if (!run_once(connection, future + " OR " + lacks_rows)) return;
     transaction in(connection, "BEGIN IMMEDIATE");
-    // Again, now that no other process writes: what was written before is of the past, unless another boot wrote it.
+    // Checks again while no other process writes: what was written before is of the past, unless another boot wrote it.
     if (run_once(connection, future)) {
       for (const char* sql : free_the_dead) run_once(connection, sql);
     }

@@ -17,13 +17,13 @@ using sql::row_statement;
 
 constexpr char quote = '"';
 
-// A shared expiry has passed strictly, and in text only: that is how other programs compare it, and an integer is less
-// than any text.
+// A shared expiry has passed if it is less than now, and only if it is text: other programs compare it so, and an
+// integer is less than any text.
 constexpr sql::named_part by_column_words[] = {
     {"expired", "(typeof({expires_at}) = 'text' AND {expires_at} < {now})"},
     {"in_time", "{expires_at} >= {now}"},
     {"freed_expiry", "{now}"},
-    // The moment from which it is free: of whole seconds, the one after.
+    // The moment from which the row is free: for whole seconds, the next one.
     {"free_from", "CASE typeof({expires_at}) WHEN 'text' THEN (strftime('%s', {expires_at}) + 1) * 1000000 END"},
     {"remaining", "COALESCE({free_from} - :row_now, s.{session.expires_at_us} - :now)"},
 };
@@ -43,9 +43,9 @@ constexpr sql::named_part all_words[] = {
     {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
     {"returning", "RETURNING {fence}"},
     {"expiry", ":expiry"},
-    // What became of the holder's session is read by a separate statement.
+    // A separate statement reads the state of the holder's session.
     {"seen", "{owner}, {fence}, {free_from}"},
-    // What row_holder() says of its columns.
+    // The columns of row_holder().
     {"holder",
      "{owner}, {fence}, {free_from} IS NULL, s.{session.id} IS NULL{other_boot}, {remaining}, "
      "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked} "
@@ -54,7 +54,7 @@ constexpr sql::named_part all_words[] = {
 
 constexpr sql::row_words row_words{by_session_words, by_column_words, all_words};
 
-/// SQL ends at a zero byte, and bytes that are cast to text would be taken for the file's encoding.
+/// SQL ends at a zero byte, and SQLite would read bytes that are cast to text in the file's encoding.
 std::string quoted(const std::string& text) {
   const bool zeros = text.find('\0') != std::string::npos;
   std::string literal = zeros ? "('" : "'";
@@ -74,8 +74,8 @@ std::string hex(std::string_view bytes) {
   return text + '\'';
 }
 
-/// (a, b) IN (VALUES ...) would read the whole table. Halved again and again, because SQLite bounds how deep a
-/// condition may be.
+/// (a, b) IN (VALUES ...) would read the whole table. The condition is halved again and again, because SQLite limits
+/// its depth.
 std::string any_of(const row_table& table, std::span<const row_id* const> rows) {
   if (rows.size() > 1) {
     const auto half = rows.size() / 2;

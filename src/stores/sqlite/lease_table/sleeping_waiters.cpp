@@ -18,8 +18,8 @@ constexpr auto kept_idle = 60s;
 
 }  // namespace
 
-/// FNV-1a of the tables' prefix and the key. Two keys with one hash cost a wake-up, no more. A row has another hash
-/// only as a lock that is held.
+/// FNV-1a of the tables' prefix and the key. Two keys with one hash only cost a wake-up. A row has another hash than a
+/// key only as a lock that is held.
 wake_file::hash sleeping_waiters::hash_of(std::string_view key, bool row) const noexcept {
   wake_file::hash hash = 0xcbf29ce484222325U;
   const auto add = [&hash](std::string_view text) {
@@ -40,7 +40,7 @@ void sleeping_waiters::say_once(const std::string& why) noexcept try {
   }
   if (says_) says_(why);
 } catch (const std::exception&) {
-  // No memory: it is said another time.
+  // Memory ran out; the reason is reported another time.
 }
 
 bool sleeping_waiters::give_up(const std::string& why) {
@@ -49,7 +49,7 @@ bool sleeping_waiters::give_up(const std::string& why) {
   return false;
 }
 
-/// A slot, and a thread that sleeps on it.
+/// Takes a slot, and starts a thread that sleeps on it.
 bool sleeping_waiters::begin() {
   if (slot_ != nullptr) return true;
   if (clock::now() < off_until_) return false;
@@ -63,7 +63,7 @@ bool sleeping_waiters::begin() {
     thread_.start([this](const std::stop_token& stop) { run(stop); },
                   [file = std::weak_ptr(slot_)] {
                     const auto slot = file.lock();
-                    // Where the file can't be written, a sleep that is about to begin has still to be ended.
+                    // If the file can't be written, a sleep that is about to begin must still be ended.
                     while (slot != nullptr && !slot->wake_self()) std::this_thread::sleep_for(1ms);
                   });
   } catch (const std::exception&) {
@@ -81,11 +81,11 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
     if (!begin()) return;
     const auto place = keys_.try_emplace(std::string(key)).first;
     auto& about = place->second;
-    about.listeners.all.reserve(about.listeners.all.size() + 1);  // no memory: before it has an entry
+    about.listeners.all.reserve(about.listeners.all.size() + 1);  // throws before the key has an entry
     if (about.entry < 0) {
       notes_.begin(key);
       about.entry = slot_->enter(hash_of(key), session);
-      if (about.entry < 0) {  // the slot is full: this key is polled
+      if (about.entry < 0) {  // the slot is full, so waiters poll this key
         keys_.erase(place);
         notes_.end(key);
         say_once("waiters poll: this process waits for as many keys as its slot has room for");
@@ -99,7 +99,7 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
     write_held(place->first, about);
     slot_->wake_self();
   } catch (const std::exception&) {
-    // Without memory, or a thread: no waiter is notified, and the key is polled.
+    // Memory or threads ran out: no waiter is notified, so waiters poll.
   }
 }
 
@@ -115,7 +115,7 @@ void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noe
   keys_.erase(found);
   if (slot_ == nullptr || entry < 0) return;
   if (keys_.empty()) idle_since_ = clock::now();
-  // A waiter that was woken and leaves without the key wakes the next.
+  // A waiter that was woken and leaves without the key wakes the next one.
   if (slot_->leave(entry) && !taken) slot_->ring(hash_of(key));
 }
 
@@ -125,12 +125,12 @@ void sleeping_waiters::changed(std::string_view key) noexcept {
     const base::lock_guard lock(mutex_);
     if (const auto found = keys_.find(key); found != keys_.end()) write_held(found->first, found->second);
   } catch (const std::exception&) {
-    // No memory: a deadlock cycle may not be found.
+    // Memory ran out, so a deadlock cycle may not be found.
   }
 }
 
-/// At once, so that a thread whose wait has ended is in no deadlock cycle any more. Whoever is the last to write closes
-/// one.
+/// Writes at once, so that a thread whose wait has ended is in no deadlock cycle any more. The last process to write
+/// closes a cycle.
 void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   if (slot_ == nullptr || about.listeners.all.empty()) return;
   held_meanwhile all;
@@ -152,8 +152,8 @@ void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   if (!about.held.empty()) slot_->wake_self();
 }
 
-/// Null if no process has waited yet, or the file can't be used, which is said with that text before it; null: it is
-/// not.
+/// Returns null if no process has waited yet, or if the file can't be used, which it reports with `without` before the
+/// reason; if `without` is null, it reports nothing.
 std::shared_ptr<wake_file::opened> sleeping_waiters::file_if_there(const char* without) {
   std::string why;
   auto file = file_.open(false, why);
@@ -164,21 +164,22 @@ std::shared_ptr<wake_file::opened> sleeping_waiters::file_if_there(const char* w
 unsigned sleeping_waiters::released(std::string_view key, bool says) noexcept try {
   const auto file = file_if_there(says ? "a release wakes no waiter: " : nullptr);
   const auto rung = file != nullptr ? file->ring(hash_of(key)) : wake_file::opened::rung::none;
-  // This process comes first itself. If it leaves without the key, which it may have had, it wakes the next.
+  // This process itself is the first waiter. If it leaves without the key, although it may have had it, it wakes the
+  // next one.
   if (rung == wake_file::opened::rung::own) notes_.set_taken(key, false);
   return rung == wake_file::opened::rung::other ? 1 : 0;
 } catch (const std::exception&) {
-  return 0;  // no memory: the waiters poll in a while
+  return 0;  // memory ran out; the waiters poll soon
 }
 
 bool sleeping_waiters::others_first(std::string_view key, bool registered, bool rings) noexcept try {
   const auto file = file_if_there("waiters are served in no order: ");
   return file != nullptr && file->others_first(hash_of(key), registered, rings);
 } catch (const std::exception&) {
-  return false;  // no memory: the order is not kept this time
+  return false;  // memory ran out; the order is not kept this time
 }
 
-/// Empty if the file does not exist yet or can't be read.
+/// Returns nothing if the file does not exist yet or can't be read.
 std::vector<wake_file::opened::waiter> sleeping_waiters::all_waiters() {
   if (thread_.in_child()) return {};
   std::string why;
@@ -205,12 +206,12 @@ void sleeping_waiters::session_ended() noexcept try {
   std::string why;
   if (const auto file = file_.open(false, why)) file->ring_all();
 } catch (const std::exception&) {
-  // The same.
+  // As if the file did not exist.
 }
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
 
-/// A listener must learn that it is not notified any more, or that it never will be.
+/// Listeners must learn that they are not notified any more, or never will be.
 void sleeping_waiters::lost() noexcept {
   for (auto& [key, about] : keys_) about.listeners.notify(false);
   keys_.clear();
@@ -218,7 +219,8 @@ void sleeping_waiters::lost() noexcept {
   notes_.clear();
 }
 
-/// What the file says. A lock whose key no such waiter waits for is in no deadlock cycle, and left out.
+/// The waiters in the file that hold locks. A lock for whose key none of them waits is in no deadlock cycle, and left
+/// out.
 std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
   auto all = slot_->nested_waiters();
   std::erase_if(all, [this](const auto& each) { return hash_of(each.name) != each.key; });
@@ -244,7 +246,7 @@ std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
   return waiters;
 }
 
-/// Replaces what the waiters claim by what the database says, and adds who they are.
+/// Replaces the waiters' claims by the holders in the database, and adds the names of their processes.
 bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
                                        std::map<std::string, sql::present_grant>& grants) {
   std::map<std::string, seen> holders;
@@ -255,7 +257,7 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
   }
   bool known = false;
   {
-    const base::unlocked others(mutex_);  // whoever watches a key must not wait for the database
+    const base::unlocked others(mutex_);  // callers of watch() must not wait for the database
     known = polls_(holders, sessions);
   }
   for (const auto& [key, holder] : holders) {
@@ -268,8 +270,8 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
   return known;
 }
 
-/// Those that last of the deadlock cycles that this process has to break. The database is asked only if the file shows
-/// one. No process has to confirm its waits: each is in the file only while its call has not returned, see
+/// Breaks lasting deadlock cycles that this process has to break. It reads the database only if the file shows a cycle.
+/// Processes need not confirm their waits, because each is in the file only while its call has not returned: see
 /// write_held().
 void sleeping_waiters::break_cycles(clock::time_point now) try {
   const auto nested = [](const auto& each) { return !each.second.held.empty(); };
@@ -279,12 +281,12 @@ void sleeping_waiters::break_cycles(clock::time_point now) try {
     return;
   }
   cycles_at_ = now + cycles_after_;
-  const bool first = cycles_after_ == first_look;  // since something was written
+  const bool first = cycles_after_ == first_look;  // the first check since something was written
   cycles_after_ = std::min<std::chrono::milliseconds>(4 * cycles_after_, slice);
   auto waiters = nested_waiters();
   std::map<std::string, sql::present_grant> grants;
   for (const auto& waiter : waiters) {
-    for (const auto& lock : waiter.held) {  // of several that claim it, one can be right: the last that was granted
+    for (const auto& lock : waiter.held) {  // if several claim it, at most the last grant is valid
       if (lock.nonce != 0) continue;
       auto& grant = grants[lock.key];
       if (lock.fence >= grant.fence) grant = {lock.session, lock.fence};
@@ -292,7 +294,7 @@ void sleeping_waiters::break_cycles(clock::time_point now) try {
   }
   const auto me = std::to_string(slot_->slot());
   const auto all = sql::find_cycles(waiters, grants, me);
-  if (first) {  // otherwise two processes could wake each other without end
+  if (first) {  // otherwise two processes could wake each other for ever
     for (const auto& each : all.to_ask) slot_->wake(std::stoul(each));
   }
   auto found = all.to_break;
@@ -307,7 +309,7 @@ void sleeping_waiters::break_cycles(clock::time_point now) try {
   }
   if (!cycles_.empty()) cycles_at_ = now + cycles_.lasts;
 } catch (const std::bad_alloc&) {
-  // It is looked for again.
+  // The next check finds it.
 }
 
 void sleeping_waiters::run(const std::stop_token& stop) noexcept {
@@ -317,16 +319,16 @@ void sleeping_waiters::run(const std::stop_token& stop) noexcept {
   slot_.reset();
 }
 
-/// Notifies of what has happened, then sleeps. False: that was all.
+/// Notifies listeners of what has happened, then sleeps. Returns false at the end.
 bool sleeping_waiters::serve(const std::stop_token& stop) {
   const auto now = clock::now();
   std::uint32_t word = 0;
-  // The word is read before the rings, and before end() may change it.
+  // Reads the word before the rings, and before end() may change it.
   if (!slot_->word(word) || stop.stop_requested()) {
     lost();
     return false;
   }
-  // Perhaps another process has closed a deadlock cycle that this one has to break.
+  // Another process may have closed a deadlock cycle that this one has to break.
   if (std::exchange(word_, word) != word) cycles_at_ = std::min(cycles_at_, now);
   const bool looks = now >= file_at_;
   auto next = clock::time_point::max();
@@ -348,14 +350,14 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
     file_at_ = now + slice;
     std::string why;
     if (!keys_.empty() && file_.open(false, why) != slot_) {
-      lost();  // another file has its name
+      lost();  // another file has its name now
       return false;
     }
   }
   if (now >= cycles_at_) break_cycles(now);
   if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
   next = keys_.empty() ? idle_since_ + kept_idle : std::min({next, file_at_, cycles_at_});
-  const auto& file = *slot_;  // only this thread lets go of it
+  const auto& file = *slot_;  // only this thread drops it
   bool slept = false;
   {
     const base::unlocked others(mutex_);

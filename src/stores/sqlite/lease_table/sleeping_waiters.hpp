@@ -22,25 +22,27 @@
 namespace dlock::stores::sqlite::lease_table {
 
 /// The keys that this store object waits for. A thread sleeps on the object's slot of the wake file until a release
-/// rings it. It begins with the first watch, and ends a minute after the last. Thread safety: all functions from any
-/// thread.
+/// rings it. The thread starts with the first watch, and ends a minute after the last. Thread safety: all functions
+/// from any thread.
 class sleeping_waiters {
  public:
-  /// The longest sleep. After it the waiters ask for their keys, so this bounds what a lost ring costs, and the wait
-  /// for a key that became free without one.
+  /// The longest sleep. After it the waiters poll their keys, so this bounds the cost of a lost ring, and the wait for
+  /// a key that became free without one.
   static constexpr std::chrono::seconds slice{4};
 
-  /// They also ask so long after their watch has begun, and then after four times as long each time, up to `slice`.
-  /// Cycles are looked for as soon as it is written what threads hold that wait, and then likewise.
+  /// Waiters also poll this long after their watch has begun, and then after four times as long each time, up to
+  /// `slice`. The search for cycles begins when a process has written what its waiting threads hold, and repeats at the
+  /// same intervals.
   static constexpr std::chrono::milliseconds first_look{25};
 
-  /// Why waiters can't be woken at present: said once for each reason.
+  /// Reports why waiters can't be woken at present, once for each reason.
   using report = std::function<void(const std::string& why)>;
 
-  /// Who holds these keys in the database now, and who has these sessions. False: that can't be known at present.
+  /// Reads who holds these keys in the database now, and the processes of these sessions. Returns false if that can't
+  /// be read at present.
   using poll = std::function<bool(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions)>;
 
-  /// `tables` tells apart lock tables in one database. `unfit`: why no file can be made there; empty: it can.
+  /// `tables` tells apart lock tables in one database. `unfit` returns why no file can be made there, or an empty text.
   sleeping_waiters(std::string database, std::string tables, std::function<std::string()> unfit, poll polls,
                    report says)
       : file_(std::move(database)),
@@ -51,25 +53,25 @@ class sleeping_waiters {
   sleeping_waiters(const sleeping_waiters&) = delete;
   sleeping_waiters& operator=(const sleeping_waiters&) = delete;
 
-  /// What store::watch() and unwatch() say. They wait for nothing but the file.
+  /// See store::watch() and unwatch(). They wait for nothing but the file.
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept;
   void unwatch(std::string_view key, key_listener& listener) noexcept;
-  /// What the key's listeners say of locks that are held has changed.
+  /// The locks that the key's listeners hold have changed.
   void changed(std::string_view key) noexcept;
 
-  // What execute() does. It takes no lock that is held while a listener is notified.
+  // For execute(). They take no lock that is held while a listener is notified.
   /// This process was granted the key.
   void taken(std::string_view key) noexcept { notes_.set_taken(key, true); }
-  /// The key was released: wakes its first waiter. How many of other processes that were. `says`: if the file can't be
-  /// used, that is to be said.
+  /// The key was released: wakes its first waiter. Returns how many waiters of other processes it woke. `says`: reports
+  /// a file that can't be used.
   unsigned released(std::string_view key, bool says = true) noexcept;
-  /// As wake_file::opened::others_first().
+  /// See wake_file::opened::others_first().
   bool others_first(std::string_view key, bool registered, bool rings) noexcept;
   /// The waiters of a key, of all processes. Throws std::bad_alloc.
   std::vector<wake_file::opened::waiter> of_key(std::string_view key);
-  /// Sets how many wait for each. Throws std::bad_alloc.
+  /// Sets the number of waiters for each. Throws std::bad_alloc.
   void count(std::vector<holder_info>& of);
-  /// A session has ended, with keys that are not known.
+  /// A session has ended, and with it unknown keys.
   void session_ended() noexcept;
 
  private:
@@ -79,7 +81,7 @@ class sleeping_waiters {
     int entry = -1;
     clock::time_point look_at{};
     std::chrono::milliseconds look_after{first_look};
-    std::vector<wake_file::opened::held_lock> held{};  ///< as the file has it
+    std::vector<wake_file::opened::held_lock> held{};  ///< as written in the file
     row_grant row{};                                   ///< likewise
   };
 
@@ -106,9 +108,9 @@ class sleeping_waiters {
 
   base::mutex mutex_{};  // held while a listener is notified, so that none is after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
-  std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // while the thread runs
-  std::uint32_t word_ DLOCK_GUARDED_BY(mutex_) = 0;                     // of the slot, before the last sleep
-  clock::time_point file_at_ DLOCK_GUARDED_BY(mutex_){};                // the next look at the file itself
+  std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // not null while the thread runs
+  std::uint32_t word_ DLOCK_GUARDED_BY(mutex_) = 0;                     // the slot's word before the last sleep
+  clock::time_point file_at_ DLOCK_GUARDED_BY(mutex_){};                // the next check of the file itself
   clock::time_point cycles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
   std::chrono::milliseconds cycles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
   sql::lasting_cycles cycles_ DLOCK_GUARDED_BY(mutex_){};
@@ -118,7 +120,7 @@ class sleeping_waiters {
   key_notes notes_{};
   base::mutex said_mutex_{};
   std::string said_ DLOCK_GUARDED_BY(said_mutex_){};
-  base::background_thread thread_{};  // ends before what it uses
+  base::background_thread thread_{};  // destroyed before what it uses
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

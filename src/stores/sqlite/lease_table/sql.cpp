@@ -30,16 +30,17 @@ constexpr sql::named_part words[] = {
     {"wide_fence", "h.fence"},
 };
 
-// "Rule" means those of docs/protocol.md.
+// The rules are those of docs/protocol.md.
 constexpr sql::statement_source<statement_id> own[] = {
-    // Before a session's row goes, which showed how late it is: after a reboot it would be later than the clock.
+    // Runs before a session's row is deleted, which showed how late it is: after a reboot that time would be ahead of
+    // the clock.
     {statement_id::latest, "note the time", R"(
 UPDATE {floor}
 SET {floor.fence} = MAX({floor.fence}, :now)
 WHERE {floor.id} = 2
 )"},
 
-    // Rule 2, of the session that a row locked in place names.
+    // Rule 2, for the session that a row locked in place names.
     {statement_id::poll_session, "poll a session", R"(
 SELECT {session.expires_at_us}, {session.host}, {session.pid}, {session.label}
 FROM {session}

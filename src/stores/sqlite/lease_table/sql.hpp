@@ -21,11 +21,11 @@ constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
 
 using sql::statement_values;
 
-/// The times that a statement about rows of the application's goes by. It must outlive the statement's execution.
+/// The times for a statement about rows of the application. They must outlive the statement's execution.
 class row_times {
  public:
   row_times() = default;
-  /// `now`: of the clock that the table's rows go by.
+  /// `now` is by the clock of the table's rows.
   row_times(const statement_values& values, microseconds now);
 
   microseconds now() const noexcept { return now_; }
@@ -35,26 +35,26 @@ class row_times {
  private:
   microseconds now_{};
   bool by_column_ = false;
-  std::string now_text_{}, end_text_{};  // of a shared expiry column
+  std::string now_text_{}, end_text_{};  // for a shared expiry column
 };
 
-/// What this process adds to the values of a statement.
+/// The values that this process adds to a statement.
 struct own_values {
-  std::int64_t now;  ///< microseconds since boot, read anew for each try
+  std::int64_t now;  ///< microseconds since boot, read again for each attempt
   std::string_view boot;
-  const row_times* rows = nullptr;  ///< of a statement about a row
+  const row_times* rows = nullptr;  ///< for a statement about a row
 };
-/// Gives a statement, prepared from that text, what it has as parameters.
+/// Binds the parameters of a statement that was prepared from that text.
 void bind(sqlite_statement& to, const sql::statement_text& text, const statement_values& values,
           const own_values& own) noexcept;
 
-/// What the templates say of a key, in the tables of these names, which must outlive it.
+/// The words of the templates for keys in the tables of `names`, which must outlive it.
 sql::dictionary key_words(const sql::table_names& names);
 
-/// All of a store's SQL about its lock tables, with their names. Immutable.
+/// A store's SQL about its lock tables, and their names. Immutable.
 class lease_sql {
  public:
-  /// So many keys are looked at by one statement.
+  /// How many keys one statement polls.
   static constexpr std::size_t most_polls = 64;
 
   explicit lease_sql(sql::table_names names);
@@ -63,8 +63,8 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which) const noexcept {
     return statements_[static_cast<std::size_t>(which)];
   }
-  /// The statement `poll` for many keys, its parameters 1 to most_polls: the key comes behind the columns of that one.
-  /// A parameter that is NULL is no key.
+  /// The statement `poll` for many keys, which are its parameters 1 to most_polls: the key follows the columns of
+  /// `poll`. A parameter that is NULL is no key.
   const std::string& poll_all() const noexcept { return poll_all_; }
 
  private:

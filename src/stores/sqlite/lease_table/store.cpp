@@ -43,7 +43,7 @@ constexpr std::chrono::seconds poll_limit{1};
 }  // namespace
 
 bool sqlite_store::poll_keys(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions) noexcept try {
-  // On a connection of its own, which is closed at once: this is for deadlock cycles of waiters, and those are rare.
+  // Uses a separate connection, which is closed at once, because deadlock cycles of waiters are rare.
   fault why;
   const auto by = connect(poll_limit, why);
   if (by == nullptr) return false;

@@ -19,17 +19,18 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// Completes a table that is known by its name: its primary key. failed: `why` names what is missing.
+/// Completes a table of which only the name is known: its primary key. If it returns failed, `why` names what is
+/// missing.
 outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why);
 
-/// What transactions of the application's do with locks.
+/// Locks in the application's own transactions.
 class sqlite_application_database final : public sql::application_database {
  public:
   explicit sqlite_application_database(std::shared_ptr<lease_file> file) : file_(std::move(file)) {}
 
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;
-  /// SQLite doesn't say which process has its file locked.
+  /// SQLite doesn't say which process has locked its file.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
   bool caller_may_wait(fault& why) const noexcept override;
 
@@ -44,7 +45,7 @@ class sqlite_application_database final : public sql::application_database {
   bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override;
   std::string abandoned_rows(const row_table& table) const override;
-  /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
+  /// Rows need no locks besides the file's, so such a transaction must be BEGIN IMMEDIATE.
   std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
   std::string claim(const sql::claim_request& request) const override;
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
@@ -54,7 +55,7 @@ class sqlite_application_database final : public sql::application_database {
   const std::shared_ptr<lease_file> file_;
 };
 
-/// Answers operators and clean-up about the lock tables.
+/// Operators' queries and the clean-up of the lock tables.
 class sqlite_admin final : public sql::lease_admin {
  public:
   sqlite_admin(lease_file& file, sleeping_waiters& waiters, const sql::application_database& application)
@@ -66,7 +67,7 @@ class sqlite_admin final : public sql::lease_admin {
   reply waiters(connection& connection, std::string_view key, std::size_t limit,
                 waiter_overview& found) noexcept override;
   reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
-  /// Says which processes have those sessions. One that is not there keeps its text.
+  /// Sets the processes of those sessions. A missing session keeps its text.
   reply name_sessions(connection& connection, std::map<id128, std::string>& sessions) noexcept;
 
  private:
@@ -95,7 +96,7 @@ class sqlite_store final : public store {
             [this](const std::string& why) { listeners_.waiters_poll(why); }) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
-  /// Readers never wait, writers wait for any transaction that writes to the file.
+  /// Readers never wait; writers wait for any transaction that writes to the file.
   capabilities caps() const noexcept override {
     return {.rows = true, .wakes_one = file_->wakes, .passes_on = true, .keeps_order = file_->wakes};
   }
@@ -116,16 +117,15 @@ class sqlite_store final : public store {
   void waiters_changed(std::string_view key) noexcept override { waiters_.changed(key); }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
-  /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
+  /// A statement runs within the call that sent it, so nothing of it is left when a connection is lost.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return &admin_; }
   transactional_store* transactions() noexcept override { return &application_; }
 
  private:
-  /// Sets who holds the keys, and who has the sessions. False: that can't be known at present.
+  /// Sets who holds the keys, and the processes of the sessions. Returns false if that can't be read at present.
   bool poll_keys(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions) noexcept;
-  /// Wakes those who wait for what was released.
-  /// `late`: they have been held up.
+  /// Wakes the waiters for released keys. `late`: the releases were held up.
   void note_done(std::span<const request> requests, std::span<reply> replies, bool late) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
   /// take, take_over and poll with request::in_order.
@@ -135,7 +135,7 @@ class sqlite_store final : public store {
   store_listeners listeners_{};
   sqlite_application_database application_{file_};
   sqlite_admin admin_{*file_, waiters_, application_};
-  sleeping_waiters waiters_;  // the last: its thread uses the others until it has ended
+  sleeping_waiters waiters_;  // the last member, because its thread uses the others until it has ended
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

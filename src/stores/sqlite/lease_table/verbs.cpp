@@ -13,7 +13,7 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-/// One SELECT; each request gets its own answer.
+/// Polls by one SELECT; each request gets its own reply.
 void poll_some(lease_connection& connection, sqlite_busy_retry& retry, std::span<const request> requests,
                std::span<reply> replies) {
   std::int64_t asked = 0;
@@ -46,8 +46,8 @@ void poll_all(lease_connection& connection, sqlite_busy_retry& retry, std::span<
   }
 }
 
-/// Several writes cost one commit. The answers count only once that is done. False: the database refused it, perhaps
-/// for one of them, and nothing was done.
+/// Runs several writes with one commit. The replies count only after that. Returns false if the database refused the
+/// transaction, perhaps because of one request, so that nothing was changed.
 bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span<const request> requests,
                std::span<reply> replies) {
   reply failed;
@@ -55,7 +55,7 @@ bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span
     for (std::size_t i = 0; i < requests.size(); ++i) {
       replies[i] = sql::execute(connection, requests[i]);
       if (replies[i].result != outcome::failed && replies[i].result != outcome::unknown) continue;
-      // A statement of a transaction that is rolled back did certainly nothing.
+      // The statements of a transaction that was rolled back certainly changed nothing.
       failed = {.result = outcome::failed, .why = std::move(replies[i].why)};
       return false;
     }
@@ -65,7 +65,7 @@ bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span
   return done || failed.result != outcome::failed || failed.why.transient || failed.why.connection;
 }
 
-/// The row goes, the time that it showed stays. The change of the one counts only with the other.
+/// Deletes the row, and keeps the time that it showed, in one transaction.
 reply close_session(lease_connection& connection, sqlite_busy_retry& retry, const session_record& of) {
   reply answer;
   connection.transact(retry, answer, [&] {
@@ -77,7 +77,7 @@ reply close_session(lease_connection& connection, sqlite_busy_retry& retry, cons
   return answer;
 }
 
-/// A release that took so long was held up by another writer, or had no processor.
+/// A release that took this long was held up by another writer, or its thread did not run.
 constexpr std::chrono::milliseconds held_up{3};
 
 }  // namespace
@@ -91,8 +91,8 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
       case verb::insert:
       case verb::take_over: waiters_.taken(asked.resource); break;
       case verb::release:
-        // A look costs a system call or two, which a short lease without waiters must not pay. Waiters may have come
-        // to rely on a release that was held up.
+        // A check costs a system call or two, which a short lease without waiters must not pay. While a release was
+        // held up, waiters may have come to rely on it.
         if (asked.min_hold.count() <= 0 && (asked.wake || late || !file_->wakes))
           replies[i].waiters = waiters_.released(asked.resource, asked.wake || !file_->wakes);
         break;
@@ -125,7 +125,7 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
   }
   lease_connection::verb_retry retry(link, reads ? lane::read : lane::write);
   if (requests.size() > 1 && !reads) {
-    // A row that the application's own triggers protect must not keep the others from their answers.
+    // A row that the application's own triggers protect must not fail the others.
     if (run_batch(link, retry.get(), requests, replies) || requests.front().row == nullptr || !link.usable()) return;
   }
   const auto of_key = [](const request& each) { return each.action == verb::poll && each.row == nullptr; };
@@ -138,8 +138,8 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
   }
 }
 
-/// The wake file is read before the transaction: whoever enters it later comes later than this process, which has
-/// entered its own wait before, or only begins to wait.
+/// Reads the wake file before the transaction: a process that enters it later comes later than this one, which has
+/// either entered its own wait before or only begins to wait.
 reply sqlite_store::in_order(lease_connection& link, const request& asked) {
   const auto others = [&](bool rings) { return waiters_.others_first(asked.resource, asked.registered, rings); };
   if (asked.action != verb::poll) {
@@ -147,7 +147,7 @@ reply sqlite_store::in_order(lease_connection& link, const request& asked) {
   }
   auto answer = sql::execute(link, asked);
   const auto& holder = answer.holder;
-  // Who is to have the key first matters only if somebody can have it. Whatever freed it may have woken nobody.
+  // The order matters only if somebody can get the key. Its release may have woken no waiter.
   if (answer.result == outcome::yes && (!holder.holder || holder.gone || holder.expired))
     answer.holder.others_first = others(true);
   return answer;
