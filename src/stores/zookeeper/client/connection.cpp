@@ -34,7 +34,7 @@ void zookeeper_connection::interrupt() noexcept {
   {
     const base::lock_guard lock(mutex_);
     interrupted_ = true;
-    usable_ = false;  // each request of another statement would seem to have had no answer
+    usable_ = false;  // otherwise each request of later statements would seem to have no answer
     round = current_;
   }
   if (round != nullptr) round->interrupt();
@@ -50,7 +50,7 @@ std::shared_ptr<request_round> zookeeper_connection::begin(std::size_t requests)
 
 std::vector<answer> zookeeper_connection::finish(request_round& round) {
   auto answers = round.wait(std::chrono::steady_clock::now() + timeout_);
-  // What was not answered here is in doubt; another connection asks what became of it.
+  // A request without an answer is in doubt; another connection finds out what became of it.
   if (std::any_of(answers.begin(), answers.end(), [](const answer& each) { return each.lost(); })) usable_ = false;
   const base::lock_guard lock(mutex_);
   current_ = nullptr;
@@ -62,7 +62,7 @@ answer zookeeper_connection::wait_connected(zookeeper_handle& handle) {
   const auto round = begin(1);
   const auto number = handle.when_connected(round->slot(0));
   auto response = std::move(round->wait(std::chrono::steady_clock::now() + timeout_).front());
-  handle.stop_waiting(number);  // an outage may be long, and each statement of it ends here
+  handle.stop_waiting(number);  // an outage may be long, and each statement during it ends here
   const base::lock_guard lock(mutex_);
   current_ = nullptr;
   return response;
@@ -77,7 +77,7 @@ fault fault_of(int code, const std::string& doing) {
       why.text = doing + ": no answer";
       why.transient = why.connection = true;
       break;
-    // What the servers have ended the engine ends at its next renewal.
+    // The engine ends at its next renewal what the servers have ended.
     case ZSESSIONEXPIRED:
     case ZSESSIONMOVED:
     case ZINVALIDSTATE:

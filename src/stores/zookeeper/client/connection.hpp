@@ -17,14 +17,14 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Requests that are sent together and waited for together. A waiter may leave: later answers are dropped.
+/// Requests that are sent together, and one wait for all of them. A waiter may leave; later answers are dropped.
 class request_round : public std::enable_shared_from_this<request_round> {
  public:
   explicit request_round(std::size_t requests) : answers_(requests), open_(requests) {}
 
-  /// Hands in the answer to one of them.
+  /// The function that takes the answer to one of them.
   on_answer slot(std::size_t which);
-  /// All answers; of those that did not come in time the code says so.
+  /// Returns all answers; the code of a missing one says that it did not come in time.
   std::vector<answer> wait(std::chrono::steady_clock::time_point until);
   void interrupt() noexcept;
 
@@ -36,7 +36,7 @@ class request_round : public std::enable_shared_from_this<request_round> {
   bool interrupted_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
-/// Waits for answers, for a statement at a time. What leads to the servers is the session's handle.
+/// Waits for the answers of one statement at a time. The session's handle is connected to the servers.
 class zookeeper_connection final : public connection {
  public:
   zookeeper_connection(std::string server, std::chrono::milliseconds timeout)
@@ -44,10 +44,11 @@ class zookeeper_connection final : public connection {
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return usable_.load(); }
-  /// Its number is 0: what is sent for a session is done in that order, so a cancel comes behind what it cancels.
+  /// Its number is 0, because a session's requests are executed in their order, so that a cancel comes after what it
+  /// cancels.
   const connection_identity& identity() const noexcept override { return identity_; }
 
-  /// `send(round)` sends so many requests. Their answers, as request_round::wait().
+  /// `send(round)` sends that many requests. Returns their answers, as request_round::wait().
   template <class Send>
   std::vector<answer> ask(std::size_t requests, Send&& send) {
     if (requests == 0) return {};
@@ -55,12 +56,12 @@ class zookeeper_connection final : public connection {
     send(*round);
     return finish(*round);
   }
-  /// The same of one request: `send(done)` sends it.
+  /// The same for one request, which `send(done)` sends.
   template <class Send>
   answer ask(Send&& send) {
     return std::move(ask(1, [&](request_round& round) { send(round.slot(0)); }).front());
   }
-  /// Whether it is connected, at the latest when the patience for a statement ends.
+  /// Waits until it is connected, at most as long as a statement may wait.
   answer wait_connected(zookeeper_handle& handle);
 
  private:
@@ -75,11 +76,11 @@ class zookeeper_connection final : public connection {
   bool interrupted_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
-/// What an error code of the library says.
+/// The fault for an error code of the library.
 fault fault_of(int code, const std::string& doing);
-/// No server has accepted a connection, which had this code.
+/// The fault that no server accepted a connection, with its code.
 fault no_connection(const zookeeper_settings& settings, int code);
-/// It was sent, or may have been, if the connection was lost meanwhile; otherwise it was certainly not done.
+/// The reply to a failed request: in doubt if the connection was lost meanwhile, otherwise certainly not executed.
 reply not_done(const answer& response, const char* doing);
 
 }  // namespace dlock::stores::zookeeper

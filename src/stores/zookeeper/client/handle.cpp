@@ -44,7 +44,7 @@ std::vector<std::string> servers_of(const store_url& url) {
   return all;
 }
 
-/// Of a path without a slash at its end: "" or "/a/b".
+/// Checks a path without a slash at its end: "" or "/a/b".
 void check_path(const char* name, std::string_view path) {
   for (auto rest = path; !rest.empty();) {
     const auto part = rest.substr(1, rest.find('/', 1) - 1);
@@ -92,14 +92,14 @@ zookeeper_settings zookeeper_settings::parse(store_url url) {
 
 namespace {
 
-/// The servers but one of them, which is named by its address; all, if there are no others or they have names.
+/// The servers without the one at that address; all, if there are no others or they have names.
 std::vector<std::string> without(const std::vector<std::string>& servers, std::string_view one) {
   auto others = servers;
   std::erase(others, one);
   return others.empty() ? servers : others;
 }
 
-/// Those of the servers whose names the name service knows in time, as the library wants them. It would wait for the
+/// The servers whose names the name service knows in time, in the library's form. The library itself would wait for the
 /// name service without a limit.
 std::string found(const std::vector<std::string>& servers, const zookeeper_settings& settings) {
   const auto answers = [&](const std::string& server, name_lookup::clock::time_point end) {
@@ -107,18 +107,18 @@ std::string found(const std::vector<std::string>& servers, const zookeeper_setti
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
     return settings.names_of_hosts->answers(host, end, {});
   };
-  for (const auto& each : servers) answers(each, {});  // all at once
+  for (const auto& each : servers) answers(each, {});  // all at the same time
   const auto end = name_lookup::clock::now() + settings.connect_timeout / 2;
   auto known = servers;
   std::erase_if(known, [&](const std::string& each) { return !answers(each, end); });
   return fmt::format("{}", fmt::join(known, ","));
 }
 
-/// No server listens there. The library compares addresses without their ports: with that of the server which it is to
-/// leave, as 127.0.0.1 may be, it would stay.
+/// An address without a server. The library compares addresses without their ports, so with an address that the server
+/// may have, such as 127.0.0.1, it would stay.
 constexpr const char* nowhere = "127.255.255.254:1";
 
-/// What the library has to say is no business of the application's standard error.
+/// Keeps the library's messages out of the application's standard error.
 void say_nothing(const char*) {}
 
 void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexcept {
@@ -140,22 +140,22 @@ zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chro
       asked_ms_(static_cast<int>(std::min<long>(session_timeout.count(), std::numeric_limits<int>::max() / 2))),
       rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL),
       on_loss_(std::move(on_loss)) {
-  const std::unique_lock lock(closing_);  // events come when it is known
+  const std::unique_lock lock(closing_);  // events wait until the handle is stored
   native_ = make_native(settings.servers, nullptr);
   if (native_ == nullptr) {
-    // What the library leaves where the name service knows none of the hosts.
+    // The library leaves this errno if the name service knows none of the hosts.
     const char* const reason = errno == ENOENT ? "the name service knows no host of that name" : std::strerror(errno);
     throw std::runtime_error(fmt::format("{}: {}", fmt::join(settings.servers, ","), reason));
   }
 }
 
 zhandle_t* zookeeper_handle::make_native(const std::vector<std::string>& servers, const clientid_t* session) {
-  const base::no_signals here;  // the library's own threads inherit it
+  const base::no_signals here;  // for the library's own threads, which inherit it
   const auto known = found(servers, settings_);
   if (known.empty()) throw std::runtime_error("the name service does not answer in time");
   auto* const made = ::zookeeper_init2(known.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);
   if (made == nullptr) return nullptr;
-  // By itself it would look up all names each time that it has something to do.
+  // Otherwise the library would look up all names each time that it does something.
   constexpr int minute = 60'000;
   ::zoo_set_servers_resolution_delay(made, minute);
   const auto& digest = settings_.digest;
@@ -169,7 +169,7 @@ zookeeper_handle::~zookeeper_handle() {
   if (ours()) {
     close();
   } else {
-    // Each would wait for a thread that the child does not have.
+    // Their destructors would wait for threads that the child does not have.
     static_cast<void>(new (std::nothrow) std::vector<std::future<void>>(std::move(leaving_)));
   }
 }
@@ -190,7 +190,7 @@ void zookeeper_handle::reconnect() noexcept {
       if (const auto* const server = ::zoo_get_current_server(native_)) current = server;
     }
     if (session.client_id == 0) return;
-    // Without the lock: it looks up names.
+    // With the mutex unlocked, because it looks up names.
     auto* const made = make_native(without(settings_.servers, current), &session);
     if (made == nullptr) return;
     zhandle_t* retired = made;
@@ -201,17 +201,17 @@ void zookeeper_handle::reconnect() noexcept {
         retired = std::exchange(native_, made);
         moved_ = true;
         set_state(state::connecting, ZOK);
-        now = ::zoo_state(made);  // what it reported before was passed over
+        now = ::zoo_state(made);  // what it reported before was ignored
       }
     }
     if (now == ZOO_CONNECTED_STATE || now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) now_is(now);
     leave(retired);
   } catch (const std::exception&) {
-    // Without memory it stays where it is.
+    // If memory runs out, it stays at its server.
   }
 }
 
-/// Ends a handle, but not its session.
+/// Destroys a handle without ending its session.
 void zookeeper_handle::leave(zhandle_t* retired) noexcept {
   try {
     const base::lock_guard lock(mutex_);
@@ -219,23 +219,22 @@ void zookeeper_handle::leave(zhandle_t* retired) noexcept {
                   [](auto& each) { return each.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
     leaving_.reserve(leaving_.size() + 1);
     stuck_.reserve(stuck_.size() + 1);
-    // While it is connected its end would be that of the session. With other servers to go to it closes its connection
-    // at once.
+    // Closing a connected handle would end the session. With other servers to go to, it closes its connection at once.
     const bool left_it = ::zoo_set_servers(retired, nowhere) == ZOK && ::zoo_state(retired) != ZOO_CONNECTED_STATE;
     if (!left_it) return stuck_.push_back(retired);
     try {
       leaving_.push_back(std::async(std::launch::async, [retired] { ::zookeeper_close(retired); }));
     } catch (const std::system_error&) {
-      stuck_.push_back(retired);  // no more threads
+      stuck_.push_back(retired);  // threads ran out
     }
   } catch (const std::exception&) {
-    // Without memory it is not ended at all.
+    // If memory runs out, it is never destroyed.
   }
 }
 
-/// The session has ended, or is not needed any more.
+/// Destroys the old handles after the session has ended or is not needed any more.
 void zookeeper_handle::end_retired() noexcept {
-  std::vector<std::future<void>> leaving;  // waits at its end
+  std::vector<std::future<void>> leaving;  // its destructor waits
   std::vector<zhandle_t*> stuck;
   {
     const base::lock_guard lock(mutex_);
@@ -246,10 +245,10 @@ void zookeeper_handle::end_retired() noexcept {
 }
 
 bool zookeeper_handle::close() noexcept {
-  // In a child of fork() neither the library's threads exist nor is the session ours to end.
+  // In a child of fork() the library's threads don't exist, and the session belongs to the parent.
   if (!ours()) return false;
   const bool reached = connected();
-  set_state(state::over, ZCLOSING);  // before a thread finds the handle gone
+  set_state(state::over, ZCLOSING);  // before a thread finds the handle closed
   zhandle_t* closed = nullptr;
   {
     const std::unique_lock lock(closing_);
@@ -257,7 +256,7 @@ bool zookeeper_handle::close() noexcept {
   }
   const bool acknowledged = closed == nullptr || (::zookeeper_close(closed) == ZOK && reached);
   end_retired();
-  watch_again();  // remaining listeners learn that it is over
+  watch_again();  // so that remaining listeners learn that it is over
   return acknowledged;
 }
 
@@ -268,7 +267,7 @@ void zookeeper_handle::on_event(zhandle_t* from, int type, int now, const char*,
   auto& mine = *static_cast<zookeeper_handle*>(about);
   {
     const std::shared_lock lock(mine.closing_);
-    if (from != mine.native_) return;  // one that was left
+    if (from != mine.native_) return;  // from a handle that was left
   }
   mine.now_is(now);
 }
@@ -279,7 +278,7 @@ void zookeeper_handle::now_is(int native_state) {
     if (moved_.exchange(false)) watch_again();
   } else if (native_state == ZOO_EXPIRED_SESSION_STATE || native_state == ZOO_AUTH_FAILED_STATE) {
     const auto before = set_state(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
-    watch_again();  // a call that begins now learns that it is over
+    watch_again();  // so that a new call learns that it is over
     if (before != state::over && on_loss_) on_loss_();
   } else if (set_state(state::connecting, ZOK) == state::connected && on_loss_) {
     on_loss_();
@@ -305,7 +304,7 @@ zookeeper_handle::state zookeeper_handle::set_state(state to, int code) noexcept
 }
 
 void zookeeper_handle::on_change(zhandle_t*, int type, int, const char* path, void* about) {
-  // Told of each change of the connection too: it goes on watching through that.
+  // The watch is also called for each change of the connection, which it survives.
   if (type == ZOO_SESSION_EVENT) return;
   auto& mine = *static_cast<zookeeper_handle*>(about);
   std::vector<std::weak_ptr<node_listener>> listeners;
@@ -369,7 +368,7 @@ void zookeeper_handle::forget(const std::string& path, const std::shared_ptr<nod
 
 namespace {
 
-/// `fill(answer)` copies the parts. No exception passes through the library, whose threads call this.
+/// `fill(answer)` copies the parts. No exception may pass through the library, whose threads call this.
 template <class Fill>
 void tell(const void* about, int code, Fill&& fill) noexcept {
   const std::unique_ptr<const on_answer> owned(static_cast<const on_answer*>(about));
@@ -378,7 +377,7 @@ void tell(const void* about, int code, Fill&& fill) noexcept {
     fill(response);
     (*owned)(std::move(response));
   } catch (const std::exception&) {
-    // Without memory no caller is notified, as if there had been no answer.
+    // If memory runs out, no caller is notified, as if there had been no answer.
   }
 }
 
@@ -419,7 +418,7 @@ void zookeeper_handle::send(on_answer done, Call&& call) {
     if (native_ != nullptr) code = call(native_, owned.get());
   }
   if (code == ZOK) {
-    static_cast<void>(owned.release());  // tell() has it
+    static_cast<void>(owned.release());  // tell() owns it
   } else {
     (*owned)({.code = code});
   }
@@ -452,12 +451,12 @@ void zookeeper_handle::read_and_watch(const std::string& path, const std::shared
   {
     const base::lock_guard lock(mutex_);
     auto& listeners = watched_[path];
-    // Waiters that have gone: many wait for a node that is held for long, one after the other.
+    // Removes waiters that have left, because many wait one after the other for a node that is held for long.
     std::erase_if(listeners, [&](const auto& each) { return each.expired() || each.lock() == listener; });
     listeners.push_back(listener);
   }
   const auto known = [this, path, listener, done = std::move(done)](answer read) {
-    if (read.code != ZOK) forget(path, listener);  // nothing is watched
+    if (read.code != ZOK) forget(path, listener);  // the server set no watch
     done(std::move(read));
   };
   send(known, [&](zhandle_t* on, const void* about) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What operators ask.
+/// Operators' queries.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace dlock::stores::zookeeper {
 
 namespace {
 
-/// Of those that are held.
+/// Describes the held keys.
 reply describe(const lock_nodes& nodes, const execution& with, const std::vector<std::string>& keys,
                std::vector<holder_info>& found) {
   const auto holders = nodes.find_holders(with, keys);

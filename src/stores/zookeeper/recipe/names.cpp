@@ -32,7 +32,7 @@ std::optional<std::int32_t> number_behind(std::string_view mark, std::string_vie
   return number;
 }
 
-/// Numbers go round after 2^31; those of the living are near each other.
+/// Numbers wrap around after 2^31; those of living nodes are near each other.
 bool is_before(std::int32_t a, std::int32_t b) noexcept {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)) < 0;
 }
@@ -48,7 +48,7 @@ bool is_plain(char c) noexcept { return c >= ' ' && c <= '~' && c != '/' && c !=
 }  // namespace
 
 std::string name_of_key(std::string_view key, bool at_root) {
-  // Names that a path can't have, or that belong to the server.
+  // Names that a path can't contain, or that the server uses.
   const bool reserved = key == "." || key == ".." || (at_root && key == "zookeeper");
   std::string name;
   for (const char each : key) {
@@ -74,7 +74,7 @@ std::optional<std::string> key_of_name(std::string_view name) {
       return std::nullopt;
     }
   }
-  // Other programs may write escapes where dlock writes none; a key must have one name alone.
+  // Other programs may write escapes where dlock writes none, but a key must have only one name.
   if (name_of_key(key, false) != name && name_of_key(key, true) != name) return std::nullopt;
   return key;
 }
@@ -86,7 +86,7 @@ std::optional<std::int32_t> number_in(std::string_view name) {
 
 namespace {
 
-/// Of those before that number the last one; without it, of all the first one.
+/// Returns the last one before that number, or without a number the first one.
 std::string nearest(const std::vector<std::string>& names, std::optional<std::int32_t> own) {
   const std::string* found = nullptr;
   std::int32_t best = 0;
@@ -118,7 +118,7 @@ std::string foreign_text(const std::string& path, const std::string& node) {
 
 std::vector<std::string> contenders_in(std::vector<std::string> names) {
   std::erase_if(names, [](const std::string& name) { return !number_in(name); });
-  // By their distance from the first, because numbers go round.
+  // Sorts by the distance from the first, because numbers wrap around.
   const auto first = number_in(first_of(names)).value_or(0);
   const auto distance = [first](const std::string& name) {
     return static_cast<std::uint32_t>(*number_in(name)) - static_cast<std::uint32_t>(first);

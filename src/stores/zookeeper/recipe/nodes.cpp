@@ -10,7 +10,7 @@ namespace {
 
 bool is_there(const answer& response) { return response.code == ZOK || response.code == ZNODEEXISTS; }
 
-/// A user without the right to make a node is refused even where the node exists: an operator may have made it.
+/// A user without the right to make a node is refused even if the node exists, as an operator may have made it.
 bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
   const auto response = on.ask([&](on_answer done) { handle.read(path, std::move(done)); });
   return response.code == ZOK || response.code == ZNOAUTH;
@@ -36,7 +36,7 @@ reply lock_nodes::make_base(zookeeper_connection& on, zookeeper_handle& handle) 
 }
 
 reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const {
-  // The servers delete a container some time after its last child. Those before 3.5 know none.
+  // The servers delete a container some time after its last child. Those before 3.5 have no containers.
   int mode = ZOO_CONTAINER;
   answer made;
   for (int attempts = 0; attempts != 3; ++attempts) {
@@ -57,7 +57,7 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
   std::vector<node_holder> found(keys.size());
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
-  constexpr int rounds = 5;  // a holder may go between the two questions
+  constexpr int rounds = 5;  // a holder may leave between the two requests
   for (int round = 0; round != rounds && !open.empty(); ++round) {
     auto listed = with.on.ask(open.size(), [&](request_round& all) {
       for (std::size_t i = 0; i != open.size(); ++i) with.handle.list(path_of(keys[open[i]]), all.slot(i));

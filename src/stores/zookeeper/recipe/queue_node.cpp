@@ -16,8 +16,8 @@ bool is_gone(const answer& removed) { return removed.code == ZOK || removed.code
 void orphan_nodes::remove_with_retry(zookeeper_handle& handle, const std::string& path, const std::string& name) {
   handle.remove(path + "/" + name, [this, &handle, path, name](const answer& response) {
     if (is_gone(response) || handle.over()) return;
-    if (!response.lost()) return add(path, name);  // a busy server has refused it, or one that the session has left
-    // Not before it is connected again: until then each attempt is refused at once.
+    if (!response.lost()) return add(path, name);  // refused by a busy server, or by one that the session has left
+    // Waits until it is connected, because until then each attempt is refused at once.
     handle.when_connected([this, &handle, path, name](const answer& connected) {
       if (connected.code == ZOK) remove_with_retry(handle, path, name);
     });
@@ -41,12 +41,12 @@ void orphan_nodes::search(zookeeper_handle& handle) {
 }
 
 void orphan_nodes::searched(zookeeper_handle& handle, const attempt& of, const answer& response) {
-  if (response.code != ZOK && response.code != ZNONODE) return;  // it has seen nothing
+  if (response.code != ZOK && response.code != ZNONODE) return;  // the search read nothing
   bool found = false;
   for (const auto& name : response.names) {
     if (!name.starts_with(of.prefix)) continue;
     found = true;
-    // Refused, or without an answer: it is found again by the next search.
+    // If this is refused or not answered, the next search finds the node again.
     handle.remove(of.path + "/" + name, [this, of](const answer& removed) {
       if (is_gone(removed)) count_search(of);
     });
@@ -100,7 +100,7 @@ bool queue_node::set_state(state to) {
   return true;
 }
 
-/// It waits no longer: a node that stayed would block the key for all others.
+/// Ends the wait. A node that stayed would block the key for all others.
 void queue_node::give_up() {
   std::string name;
   {
@@ -113,7 +113,7 @@ void queue_node::give_up() {
   listener_.tell_end();
 }
 
-/// Goes on as soon as it is connected; never, once the session is over.
+/// Continues as soon as it is connected, or never if the session is over.
 template <class Next>
 void queue_node::when_back(Next next) {
   handle_.when_connected([self = shared_from_this(), next](const answer& connected) {
@@ -125,7 +125,7 @@ void queue_node::when_back(Next next) {
 void queue_node::create() {
   std::string path;
   {
-    // Each attempt has another name: one that comes late is not taken for the one after it.
+    // Each attempt has another name, so that a late one is not taken for the next.
     const base::lock_guard lock(mutex_);
     prefix_ = node_prefix(terms_.names, id128::random().hex());
     path = terms_.path + "/" + prefix_;
@@ -136,7 +136,8 @@ void queue_node::create() {
 
 void queue_node::created(const answer& response) {
   if (response.lost()) return find();
-  if (response.code != ZOK) return give_up();  // the key's node has gone with its last holder, or the session is over
+  if (response.code != ZOK)
+    return give_up();  // the key's node was deleted after its last holder, or the session is over
   bool left = false;
   {
     const base::lock_guard lock(mutex_);
@@ -147,10 +148,10 @@ void queue_node::created(const answer& response) {
   list();
 }
 
-/// Also for a waiter that has left meanwhile: the node is to be deleted.
+/// Also after the waiter has left, to delete the node.
 void queue_node::find() {
   when_back([](queue_node& self) {
-    // Another server may not have heard of it yet.
+    // Another server may not have received it yet.
     self.handle_.sync_and_list(self.terms_.path,
                                [self = self.shared_from_this()](const answer& response) { self->found(response); });
   });
@@ -173,7 +174,7 @@ void queue_node::found(const answer& response) {
   if (set_state(state::beginning)) create();
 }
 
-/// The number of its transaction was in the answer that got lost.
+/// Reads the number of its transaction, because the answer with it was lost.
 void queue_node::read(const std::string& found_name) {
   const auto path = terms_.path + "/" + found_name;
   handle_.read(path, [self = shared_from_this(), path, found_name](answer response) {
@@ -194,10 +195,11 @@ void queue_node::list() {
 
 void queue_node::listed(const answer& response, bool synced) {
   if (response.lost()) return when_back([](queue_node& self) { self.list(); });
-  if (response.code != ZOK || !foreign_in(response.names).empty()) return give_up();  // an attempt says what is wrong
+  if (response.code != ZOK || !foreign_in(response.names).empty())
+    return give_up();  // an attempt to take the key reports the problem
   const auto other = before(response.names, name());
   if (!other) {
-    // By another server, which has not heard of the node yet. Or another program has deleted it.
+    // The answer is from another server, which has not received the node yet, or another program has deleted the node.
     if (synced) return give_up();
     return handle_.sync_and_list(terms_.path,
                                  [self = shared_from_this()](const answer& again) { self->listed(again, true); });
@@ -212,8 +214,8 @@ void queue_node::watch(const std::string& other) {
 }
 
 void queue_node::watched(const answer& response) {
-  if (response.code == ZNONODE || response.lost()) return list();  // gone meanwhile, or not known
-  if (response.code != ZOK) return give_up();                      // a node that must not be read, for example
+  if (response.code == ZNONODE || response.lost()) return list();  // deleted meanwhile, or unknown
+  if (response.code != ZOK) return give_up();                      // for example a node that we must not read
   bool begins = false;
   {
     const base::lock_guard lock(mutex_);
@@ -253,7 +255,7 @@ void queue_node::leave() noexcept {
   try {
     if (!name.empty()) orphans_.remove_with_retry(handle_, terms_.path, name);
   } catch (const std::exception&) {
-    // Without memory it goes with its session.
+    // If memory runs out, the node ends with its session.
   }
 }
 

@@ -13,30 +13,29 @@
 
 namespace dlock::stores::zookeeper {
 
-/// A node that was granted, or that waits.
+/// A node that holds a key, or waits.
 struct lock_node {
   std::string name{};
   std::uint64_t fence = 0;  ///< the transaction that made it
 };
 
-/// Nodes that nothing else would delete while the session lives, so they are looked for at the next renewals: those of
-/// attempts that were given up before they were found, because a server that had the request from a connection before
-/// may still make them, and those that could not be deleted. Thread-safe. Not to be destroyed before the handle is
-/// closed.
+/// Nodes that nothing else would delete while the session lives, so the next renewals look for them: nodes of attempts
+/// that were given up before they were found, because a server that got the request on an earlier connection may still
+/// make them, and nodes that could not be deleted. Thread-safe. Must not be destroyed before the handle is closed.
 class orphan_nodes {
  public:
   void add(std::string path, std::string prefix);
-  /// Deletes those that are found.
+  /// Deletes the nodes that it finds.
   void search(zookeeper_handle& handle);
-  /// Deletes a node of ours for which no call waits: again after each lost connection, and at the next renewals, until
-  /// it is gone or the session is over.
+  /// Deletes a node of ours without a waiting call. Retries after each lost connection, and at the next renewals, until
+  /// it is deleted or the session is over.
   void remove_with_retry(zookeeper_handle& handle, const std::string& path, const std::string& name);
 
  private:
   struct attempt {
     std::string path{};
     std::string prefix{};
-    int searches = 2;  // that are left
+    int searches = 2;  // the remaining searches
   };
   void searched(zookeeper_handle& handle, const attempt& of, const answer& response);
   void count_search(const attempt& of);
@@ -45,7 +44,7 @@ class orphan_nodes {
   std::vector<attempt> attempts_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// Notifies a listener, while others may wait for it to leave. Thread-safe.
+/// Notifies a listener; another thread may wait until it is not used any more. Thread-safe.
 class listener_guard {
  public:
   explicit listener_guard(key_listener& listener) : listener_(listener) {}
@@ -60,16 +59,16 @@ class listener_guard {
   base::mutex mutex_{};
   std::condition_variable done_{};
   int telling_ DLOCK_GUARDED_BY(mutex_) = 0;
-  bool closed_ DLOCK_GUARDED_BY(mutex_) = false;  // or notified for the last time
+  bool closed_ DLOCK_GUARDED_BY(mutex_) = false;  // it was closed, or notified for the last time
 };
 
-/// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the one before it,
-/// so that of all waiters one is woken. A thread of the client library reports what happens.
+/// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the node before it,
+/// so that one waiter is woken at a time. A thread of the client library reports events.
 ///
-///   create -> list -> first: the lock can be had, the listener is notified
-///                  -> behind another: watch that one; when it is gone: list again
-///   the answer to create was lost: find the node by its name, else create another one
-///   anything else: the node is deleted, and the listener learns that the watch has stopped working
+///   create -> list -> first: the key is free for us, so the listener is notified
+///                  -> behind another: watches that one; when it is gone: list again
+///   the answer to create was lost: finds the node by its name, or creates another one
+///   anything else: deletes the node, and the listener learns that the watch has stopped working
 ///
 /// Thread-safe. Nothing of it runs once the handle is closed.
 class queue_node final : public node_listener, public std::enable_shared_from_this<queue_node> {
@@ -83,15 +82,15 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
       : handle_(handle), orphans_(orphans), terms_(std::move(given)), listener_(listener) {}
 
   void begin() { create(); }
-  /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away. May be called
-  /// again, also when the handle has been closed meanwhile.
+  /// Ends the wait; the listener isn't called any more. Deletes the node, unless take() has given it away. May be
+  /// called again, and after the handle was closed.
   void leave() noexcept;
-  /// The same for a session that ends: the listener learns it.
+  /// The same for a session that ends; the listener is notified.
   void end() noexcept;
-  /// yes: the node is the first of the queue, and the caller's from then on. no: it is not the first yet. failed: there
-  /// is no place in the queue.
+  /// Returns yes if the node is the first of the queue, which then belongs to the caller; no if it is not the first
+  /// yet; failed if there is no place in the queue.
   outcome take(lock_node& into);
-  /// Of the node; empty: not known yet, or given away.
+  /// The node's name; empty if it is unknown yet, or the node was given away.
   std::string name();
 
  private:
@@ -106,7 +105,7 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   void listed(const answer& response, bool synced);
   void watch(const std::string& other);
   void watched(const answer& response);
-  /// False: it is left, or over.
+  /// Returns false if it was left, or is over.
   bool set_state(state to);
   void give_up();
   std::string prefix();
@@ -119,11 +118,11 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   listener_guard listener_;
   base::mutex mutex_{};
   state state_ DLOCK_GUARDED_BY(mutex_) = state::beginning;
-  std::string prefix_ DLOCK_GUARDED_BY(mutex_){};  // of the name of the node
+  std::string prefix_ DLOCK_GUARDED_BY(mutex_){};  // of the node's name
   lock_node node_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// For a caller that only wants to be notified, and stands in no queue: a watch on the holder's node. Otherwise as
+/// For a caller that only wants notifications, without a place in a queue: a watch on the holder's node. Otherwise as
 /// queue_node.
 class holder_watch final : public node_listener, public std::enable_shared_from_this<holder_watch> {
  public:

@@ -49,7 +49,7 @@ void zookeeper_session::watch(std::string_view key, std::shared_ptr<queue_node> 
 void zookeeper_session::unwatch(std::string_view key, const queue_node& node) noexcept {
   const base::lock_guard lock(mutex_);
   const auto at = queue_nodes_.find(key);
-  if (at != queue_nodes_.end() && at->second.get() == &node) queue_nodes_.erase(at);  // the caller has it, too
+  if (at != queue_nodes_.end() && at->second.get() == &node) queue_nodes_.erase(at);  // the caller owns it too
 }
 
 std::shared_ptr<queue_node> zookeeper_session::node_of(std::string_view key) const {
@@ -62,10 +62,10 @@ bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl
   using std::chrono::milliseconds;
   // Another server may have agreed to less than the first.
   const microseconds timeout = std::min(milliseconds{data_.timeout_ms}, handle_->timeout());
-  // The server that answers reports its sessions to the leader twice in a tick. So what is certain is that the leader
-  // has heard of a renewal that was answered half a tick before this one was sent, from where the session lives for its
-  // timeout, which is not below two ticks. Where the timeout leaves room for more than the time between two renewals,
-  // more is waited for.
+  // A server reports its sessions to the leader twice in a tick. So when a renewal is answered, the leader has
+  // certainly heard of a renewal that was answered half a tick before this one was sent. From then on the session lives
+  // for its timeout, which is at least two ticks. If the timeout leaves room for more than the time between two
+  // renewals, a larger margin is used.
   const auto margin = timeout - ttl;
   const auto half_a_tick = margin >= ttl * 3 / 4 ? margin / 2 : ttl / 4;
   const base::lock_guard lock(mutex_);
@@ -73,7 +73,7 @@ bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl
     known_ = std::max(known_, renewals_.front().sent);
   }
   renewals_.push_back({sent, answered});
-  // The fiftieth is for a renewal that is a little late.
+  // The fiftieth is for a slightly late renewal.
   return known_ + timeout + ttl / 50 >= sent + ttl;
 }
 
@@ -88,7 +88,7 @@ void zookeeper_session::leave_queues() noexcept {
 }
 
 bool zookeeper_session::end() noexcept {
-  if (!handle_->ours()) return false;  // none of the locks is sure to be free
+  if (!handle_->ours()) return false;  // it is not certain that any lock is free
   leave_queues();
   return handle_->close();
 }
@@ -96,7 +96,7 @@ bool zookeeper_session::end() noexcept {
 // ---- sessions that could not be ended ------------------------------------------------------------------------------
 
 session_closer::~session_closer() {
-  if (!thread_.started()) return;  // nor has any session come
+  if (!thread_.started()) return;  // no session was added either
   thread_.end();
   if (thread_.in_child()) return;
   std::vector<waiting_room::guest> rest;  // ends without the lock
@@ -125,8 +125,8 @@ void session_closer::add(std::shared_ptr<zookeeper_session> session) {
   probe(room_, handle);
 }
 
-/// A connection that looks alive may be silent, so an answer is asked for. By threads of the library's, which must not
-/// end a handle and therefore own no session.
+/// Asks for an answer, because a connection that looks alive may be broken. Threads of the library call this, which
+/// must not destroy a handle and therefore own no session.
 void session_closer::probe(const std::weak_ptr<waiting_room>& room, zookeeper_handle& handle) {
   handle.when_connected([room, &handle](const answer&) {
     handle.read("/", [room, &handle](const answer& read) {

@@ -25,16 +25,16 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Calls a function once when a node of ours is gone that we did not delete. The servers send that event without being
-/// asked again. Thread-safe. Nothing of it runs once the handle is closed.
+/// Calls a function once when another program has deleted a node of ours. The servers send that event without a
+/// request. Thread-safe. Nothing of it runs once the handle is closed.
 class node_watch final : public node_listener, public std::enable_shared_from_this<node_watch> {
  public:
   node_watch(zookeeper_handle& handle, std::string path, std::function<void()> gone)
       : handle_(handle), path_(std::move(path)), gone_(std::move(gone)) {}
 
-  /// Sends a request, and waits for no answer.
+  /// Sends a request without waiting for the answer.
   void begin() { watch(); }
-  /// Before our own request to delete the node is sent: from then on its end is no news.
+  /// Must be called before our own request to delete the node, whose end is not reported then.
   void end() noexcept { ended_ = true; }
 
  private:
@@ -56,13 +56,13 @@ class node_watch final : public node_listener, public std::enable_shared_from_th
   std::atomic<bool> ended_{false};
 };
 
-/// A node that is held, and for which attempt.
+/// A node that holds a key, and its attempt.
 struct held_node : lock_node {
   std::uint64_t nonce = 0;
   std::shared_ptr<node_watch> watch{};  ///< reports when another program deletes it
 };
 
-/// A session of ours, at the servers and here: what its nodes are called. Thread-safe.
+/// A session of ours, at the servers and here. Thread-safe.
 class zookeeper_session {
  public:
   zookeeper_session(std::shared_ptr<zookeeper_handle> handle, node_data data, instant opened,
@@ -81,11 +81,11 @@ class zookeeper_session {
   const node_data& data() const noexcept { return data_; }
   const std::string& text() const noexcept { return text_; }
 
-  /// Watches its own node, the deletion of which ends the session.
+  /// Watches its own node; the deletion of that ends the session.
   void watch_own_node(const std::string& path);
-  /// `path`: of the key's node. From now on the listeners learn when another program deletes the node that is held.
+  /// `path` is the path of the key's node. The listeners learn when another program deletes the node that is held.
   void hold(std::string_view key, const std::string& path, held_node node);
-  /// Before its node is deleted by us.
+  /// Must be called before we delete its node.
   void expect_end(std::string_view key) noexcept;
   std::optional<held_node> held(std::string_view key) const;
   /// Forgets it, if it is still that one.
@@ -98,12 +98,12 @@ class zookeeper_session {
 
   orphan_nodes& orphans() noexcept { return orphans_; }
 
-  /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent`
-  /// on.
+  /// A renewal that was sent at `sent` was answered before `answered`. Returns whether the session lives for `ttl` from
+  /// `sent` on.
   bool renewed(instant sent, instant answered, microseconds ttl);
-  /// Nodes in queues learn it and are deleted.
+  /// Notifies the nodes in queues, and deletes them.
   void leave_queues() noexcept;
-  /// The same, and the session ends at the servers. False: not certain.
+  /// The same, and ends the session at the servers. Returns false if that is not certain.
   bool end() noexcept;
 
  private:
@@ -116,21 +116,21 @@ class zookeeper_session {
   std::map<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, std::shared_ptr<queue_node>, std::less<>> queue_nodes_ DLOCK_GUARDED_BY(mutex_){};
   orphan_nodes orphans_{};
-  instant known_ DLOCK_GUARDED_BY(mutex_);  // the leader has heard from it since
+  instant known_ DLOCK_GUARDED_BY(mutex_);  // the leader has heard from it since then
   struct renewal_times {
     instant sent;
     instant answered;
   };
-  std::deque<renewal_times> renewals_ DLOCK_GUARDED_BY(mutex_){};  // of which the leader may not have heard yet
+  std::deque<renewal_times> renewals_ DLOCK_GUARDED_BY(mutex_){};  // the leader may not have heard of these yet
 };
 
-/// Sessions that are not used any more and that could not be ended, because no server could be reached. The servers
-/// would keep their nodes for a timeout after they are back, so each one stays until it is connected again and ends
-/// then. Thread-safe.
+/// Sessions that are not used any more and could not be ended, because no server could be reached. The servers would
+/// keep their nodes for a timeout after they are back, so each session stays until it is connected again, and then
+/// ends. Thread-safe.
 class session_closer {
  public:
   session_closer() = default;
-  /// Those that are left end without the servers.
+  /// Drops the remaining sessions without the servers.
   ~session_closer();
   session_closer(const session_closer&) = delete;
   session_closer& operator=(const session_closer&) = delete;
@@ -139,7 +139,7 @@ class session_closer {
   void add(std::shared_ptr<zookeeper_session> session);
 
  private:
-  /// More than these would be of many outages in a row: the oldest one is given up.
+  /// More can only come from many outages in a row; then the oldest one is given up.
   static constexpr std::size_t most = 16;
   struct waiting_room {
     base::mutex mutex{};
@@ -154,7 +154,7 @@ class session_closer {
   };
   static void probe(const std::weak_ptr<waiting_room>& room, zookeeper_handle& handle);
 
-  /// Also the thread's: a child of fork() has no such thread, and the sessions are its parent's, so they stay.
+  /// Shared with the thread. A child of fork() has no such thread, and the sessions belong to its parent, so they stay.
   const std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
   base::background_thread thread_{};
 };

@@ -58,11 +58,11 @@ void zookeeper_store::execute(connection& on, requests asked, replies results) n
 void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, replies results) {
   const auto action = asked.front().action;
   std::fill(results.begin(), results.end(), reply{.result = outcome::no, .statements = 0});
-  // No holder is gone and still holds a key, and no lease has an expiry.
+  // No dead holder still holds a key, and no lease has an expiry.
   if (action == verb::take_over || action == verb::extend) return;
   const auto session = find(asked.front().session);
   if (session == nullptr && action != verb::poll) {
-    // What it held is free.
+    // Its locks are free.
     if (action == verb::release || action == verb::cancel) return;
     const fault why{.transient = true, .text = "the session is not open"};
     std::fill(results.begin(), results.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
@@ -81,7 +81,7 @@ void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, rep
 void zookeeper_store::watch(std::string_view key, const id128& id, key_listener& listener) noexcept {
   try {
     if (id == id128{}) {
-      const auto handle = connected_handle();  // a new one may have to look up names
+      const auto handle = connected_handle();  // a new handle may have to look up names
       if (handle == nullptr) return;
       auto watch = std::make_shared<holder_watch>(*handle, nodes_.path_of(key), listener);
       {
@@ -101,7 +101,7 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
       node->begin();
     }
   } catch (const std::exception&) {
-    // No waiter is notified: the key is polled.
+    // No waiter is notified, so waiters poll.
   }
 }
 
@@ -113,9 +113,9 @@ void zookeeper_store::unwatch(std::string_view key, const id128&, key_listener& 
   }
   if (ended.of_holder != nullptr) ended.of_holder->leave();
   if (ended.node == nullptr) return;
-  const auto session = ended.session.lock();  // its handle stays as long as it
+  const auto session = ended.session.lock();  // keeps its handle alive
   if (session != nullptr) session->unwatch(key, *ended.node);
-  ended.node->leave();  // also where the session has ended meanwhile, and is just telling it
+  ended.node->leave();  // even if the session has ended meanwhile, and is just notifying it
 }
 
 // ---- sessions, each with its node beside those of the locks: to delete that node is to end the session -------------
@@ -124,8 +124,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What the servers are asked for. A third more than the ttl is needed: the answer to a renewal proves that the leader
-/// has heard of the session when the one before was sent, which is a third of the ttl ago.
+/// The timeout to request. A third more than the ttl is needed: the answer to a renewal proves that the leader has
+/// heard of the session when the previous one was sent, which is a third of the ttl ago.
 milliseconds timeout_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 2); }
 milliseconds least_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 3); }
 
@@ -176,7 +176,7 @@ reply zookeeper_store::open(zookeeper_connection& on, const session_record& reco
     const auto made =
         on.ask([&](on_answer done) { handle->create(path, session->text(), ZOO_EPHEMERAL, std::move(done)); });
     if (made.code == ZOK) break;
-    // Without an answer the session ends all the same: no lease uses it.
+    // The session ends even without an answer, because no lease uses it.
     if (made.code != ZNONODE || !first) return not_done(made, "open a session");
     if (const auto base = nodes_.make_base(on, *handle); base.result != outcome::yes) return base;
   }
@@ -197,7 +197,7 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
     handle.reconnect();
     return {.result = outcome::failed, .why = fault_of(ZCONNECTIONLOSS, "renew")};
   }
-  // Answered by the leader: another server may have lost it without knowing.
+  // The leader answers, because another server may have lost it without knowing.
   const auto answers = on.ask(2, [&](request_round& round) {
     handle.sync(nodes_.session_path(record.id), round.slot(0));
     handle.read(nodes_.session_path(record.id), round.slot(1));
@@ -218,7 +218,7 @@ reply zookeeper_store::close(zookeeper_connection& on, const session_record& rec
   if (session == nullptr) return {.result = outcome::no, .statements = 0};
   if (session->handle().over()) return {.result = outcome::no, .statements = 0};
   session->leave_queues();
-  // A connection that looks alive may be silent.
+  // A connection that looks alive may be broken.
   auto& handle = session->handle();
   const bool answers = handle.connected() && !on.ask([&](on_answer done) {
                                                   handle.read(nodes_.session_path(record.id), std::move(done));
@@ -248,7 +248,8 @@ std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
   return spare_ == nullptr || spare_->over() ? nullptr : spare_;
 }
 
-/// The servers may have one connection left for this host, which the session needs.
+/// Closes the spare handle, because the servers may have only one connection left for this host, which the session
+/// needs.
 void zookeeper_store::leave_spare() {
   std::shared_ptr<zookeeper_handle> closing;  // is closed without the lock, unless it is in use
   const base::lock_guard lock(mutex_);
@@ -258,8 +259,9 @@ void zookeeper_store::leave_spare() {
 std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {
   if (auto found = connected_handle()) return found;
   constexpr std::chrono::seconds timeout{10};
-  auto made = std::make_shared<zookeeper_handle>(settings_, timeout);  // without the lock: it may look up names
-  auto ended = made;                                                   // is closed without it, too
+  auto made =
+      std::make_shared<zookeeper_handle>(settings_, timeout);  // with the mutex unlocked, because it may look up names
+  auto ended = made;                                           // also closed after the mutex is unlocked
   const base::lock_guard lock(mutex_);
   if (spare_ == nullptr || spare_->over()) ended = std::exchange(spare_, made);
   return spare_;

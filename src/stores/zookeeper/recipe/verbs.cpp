@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// The verbs of the lock recipe. What can be sent together is: requests of one session are executed in their order.
+/// The verbs of the lock recipe. Requests of one session are sent together as far as possible; the servers execute them
+/// in their order.
 
 #include <utility>
 
@@ -12,14 +13,14 @@ namespace dlock::stores::zookeeper {
 
 namespace {
 
-/// Of another program's node: a holder without a session.
+/// Stands for the holder of another program's node, which has no session.
 id128 foreign_holder() noexcept {
   id128 id;
   id.bytes.fill(0xff);
   return id;
 }
 
-/// A node of ours, and which request it is about.
+/// A node of ours, and the index of its request.
 struct own_node {
   std::size_t request;
   std::string name;
@@ -35,8 +36,8 @@ std::vector<answer> remove(const lock_nodes& nodes, const execution& with, reque
   });
 }
 
-/// Of those that are named. Each is asked for by a node, and by a list of the nodes before it. Returns those whose
-/// key has no node yet.
+/// Makes one attempt for each of those requests: a node, and a list of the nodes before it. Returns those whose key has
+/// no node yet.
 std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with, requests asked, replies results,
                                  const std::vector<std::size_t>& which) {
   const auto answers = with.on.ask(2 * which.size(), [&](request_round& round) {
@@ -49,7 +50,7 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
     }
   });
   std::vector<std::size_t> homeless;
-  std::vector<own_node> behind;  // others
+  std::vector<own_node> behind;  // behind other nodes
   for (std::size_t i = 0; i != which.size(); ++i) {
     const auto& made = answers[2 * i];
     const auto& names = answers[2 * i + 1];
@@ -69,7 +70,8 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
     } else {
       const auto other = before(names.names, name);
       if (!other) {
-        // By another server, which had not heard of the node yet: the session was carried there between the two.
+        // The answer is from another server, which had not received the node yet, because the session moved there
+        // between the two.
         answer = {.result = outcome::unknown,
                   .why = {.transient = true, .text = "take: the queue was listed without its node"}};
       } else if (other->empty()) {
@@ -81,7 +83,7 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
     }
     answer.statements = 0;
   }
-  // It leaves the queue at once: whether the key is wanted for longer, the engine knows.
+  // It leaves the queue at once, because only the engine knows whether the key is wanted for longer.
   const auto removed = remove(nodes, with, asked, behind);
   for (std::size_t i = 0; i != behind.size(); ++i) {
     const bool gone = removed[i].code == ZOK || removed[i].code == ZNONODE;
@@ -104,7 +106,7 @@ void take(const lock_nodes& nodes, const execution& with, requests asked, replie
     }
   }
   if (which.empty()) return;
-  constexpr int rounds = 4;  // the server may delete a key's node as soon as it is made, where nothing stands below it
+  constexpr int rounds = 4;  // the server may delete a key's node before it has a child
   for (int i = 0; i != rounds && !which.empty(); ++i) {
     which = attempt(nodes, with, asked, results, which);
     for (auto each = which.begin(); each != which.end();) {
@@ -136,7 +138,7 @@ void poll(const lock_nodes& nodes, const execution& with, requests asked, replie
       results[i].why.text = foreign_text(nodes.path_of(keys[i]), of.foreign);
       continue;
     }
-    // Our own place that has become the first is to be had by a take.
+    // A take can use our own place if it has become the first.
     const auto queued = with.session == nullptr ? nullptr : with.session->node_of(keys[i]);
     const bool ours = queued != nullptr && !of.node.empty() && queued->name() == of.node;
     if (!of.held || ours) {
@@ -182,7 +184,7 @@ void release(const lock_nodes& nodes, const execution& with, requests asked, rep
 }
 
 void cancel(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
-  // Another server than that which had the attempt may not have heard of it yet.
+  // Another server may not have received the attempt yet.
   auto listed = with.on.ask(asked.size() + 1, [&](request_round& round) {
     with.handle.sync(nodes.path_of(asked.front().resource), round.slot(asked.size()));
     for (std::size_t i = 0; i != asked.size(); ++i) with.handle.list(nodes.path_of(asked[i].resource), round.slot(i));
@@ -195,7 +197,7 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
       results[i] = not_done(listed[i], "cancel");
       continue;
     }
-    // By its name; a node that was a place in the queue before has another one.
+    // By its name; a node that was a place in the queue has another one.
     const auto held = with.session->held(asked[i].resource);
     const auto prefix = nodes.prefix_of(asked[i].session, asked[i].nonce);
     const auto before = ours.size();
