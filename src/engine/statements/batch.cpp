@@ -10,15 +10,15 @@
 namespace dlock::engine {
 
 namespace {
-/// A statement gets so long, however late its connection came.
+/// The least time for a statement, however late its connection came.
 constexpr microseconds shortest = std::chrono::milliseconds{10};
-/// A release with less time than that left does not share a statement with those that have more: at its limit the
+/// A release with less time left does not share a statement with others that have more, because at its limit the
 /// statement is interrupted for all.
 constexpr microseconds enough_time = std::chrono::milliseconds{100};
 }  // namespace
 
 batch::batch() {
-  // Here, so that nothing that may fail stands between a statement and its answer.
+  // Reserved here, so that nothing can fail between a statement and its answer.
   asks_.reserve(most);
   answers_.reserve(most);
 }
@@ -29,8 +29,8 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const request& a = first.ask;
   const request& b = other.ask;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
-  // A take-over is about one holder. A take that follows a poll may meet a row that somebody has locked: it must not
-  // fail those of others. A poll locks no row.
+  // A take-over is about one holder. A take sent after a poll may meet a locked row, and would then fail the whole
+  // batch. A poll locks no row.
   if (a.action != b.action || !same_table || a.in_order || b.in_order) return false;
   if (a.action != verb::insert && (a.polled || b.polled)) return false;
   if (a.action == verb::take_over) return false;
@@ -52,7 +52,7 @@ void batch::gather(statement& first, statement_queue& from, bool together, insta
   const auto joins = [&](const statement& member) {
     return may_share(first, member, now) &&
            std::none_of(members_.begin(), members_.begin() + size_, [&](const auto* joined) {
-             return joined->ask.resource == member.ask.resource;  // a store is never asked twice about one key
+             return joined->ask.resource == member.ask.resource;  // a store never gets one key twice in a batch
            });
   };
   from.extract(joins, [&](statement& member) {
@@ -96,7 +96,7 @@ void batch::execute_together(store& where, connection& on) noexcept {
 void batch::execute(store& where, connection& on, instant sent, const time_source& time,
                     const std::shared_ptr<doubt>& of_connection) noexcept {
   for (auto* member : members()) {
-    // As `answer = {}`, which would make a second reply and move all of it.
+    // As `answer = {}`, but without a second reply that is moved.
     std::destroy_at(&member->answer);
     std::construct_at(&member->answer);
     member->sent = true;

@@ -10,19 +10,19 @@
 
 namespace dlock::engine {
 
-/// How many connections are used at the same time. In a crowd two are: what comes meanwhile goes out together when one
-/// of them is back, so that many share a round trip and a commit. It is a crowd when there are more statements than
-/// connections, and also when there are many and the server takes much longer for each than for one alone. Otherwise
-/// all connections are used, and no statement waits for others. docs/performance.md says what that gains.
+/// How many connections are used at the same time. In a crowd two are: statements that arrive meanwhile go out together
+/// when one of them is back, so that many share a round trip and a commit. It is a crowd if there are more statements
+/// than connections, or if there are many and the server takes much longer for each than for one alone. Otherwise all
+/// connections are used, and no statement waits for others. docs/performance.md says what that gains.
 class concurrency_limit {
  public:
-  /// What is under way for longer hangs, or its server is far away. Either way it is of no use to wait for it.
+  /// A statement that takes longer hangs, or its server is far away. Either way it is useless to wait for it.
   static constexpr microseconds longest_hold = std::chrono::milliseconds{5};
-  /// So many are no crowd while each has a connection, however long the server takes.
+  /// This many are no crowd while each has a connection, however long the server takes.
   static constexpr std::size_t few_statements = 8;
-  /// A server that takes so many times as long as for a statement alone gains if they share.
+  /// A server that takes this many times as long as for a statement alone gains if statements share.
   static constexpr double overloaded = 3;
-  /// After so many batches of a crowd, statements that have connections go alone again, to see how long they take now.
+  /// After this many batches of a crowd, statements with connections go alone again, to measure how long they take now.
   static constexpr std::size_t look_again = 4096;
 
   /// `together`: the store can serve several by one statement.
@@ -30,12 +30,12 @@ class concurrency_limit {
       : connections_(connections), few_(together ? std::min<std::size_t>(connections, 2) : connections), crowd_(few_) {}
 
   std::size_t now() const noexcept { return crowded() ? crowd_ : connections_; }
-  /// Some wait although there are connections.
+  /// Whether statements wait although there are free connections.
   bool holds_back() const noexcept { return now() < connections_; }
-  /// Until when others wait for what is under way since then.
+  /// Until when others wait for a statement that was sent at `since`.
   instant waits_until(instant since) const noexcept { return holds_back() ? since + longest_hold : instant::max(); }
-  /// A batch of that size was formed of so many, and left so many in its queue. What shares nothing with others gains
-  /// nothing by waiting for them.
+  /// A batch of that size was formed from `of` statements, and left `remaining` in its queue. A statement that shares
+  /// nothing with others gains nothing by waiting for them.
   void formed(std::size_t batch, std::size_t of, std::size_t remaining) noexcept {
     most_ = std::max(static_cast<double>(of), most_ - most_ / memory);
     if (!crowded()) return;
@@ -51,8 +51,8 @@ class concurrency_limit {
       crowd_ = std::max(crowd_ - 1, few_);
     }
   }
-  /// A statement that shared with none was answered after that time. `alone`: when it was sent, there was no other.
-  /// Whether some wait from now on although there are connections.
+  /// A statement without others in its batch was answered after that time. `alone`: there was no other when it was
+  /// sent. Returns whether statements wait from now on although there are free connections.
   bool answered(microseconds after, bool alone) noexcept {
     if (crowded()) return false;
     const auto took = static_cast<double>(std::min(after, longest_hold).count());
@@ -62,7 +62,7 @@ class concurrency_limit {
   }
 
  private:
-  static constexpr double memory = 16;  // so many batches later, what was counts for a third
+  static constexpr double memory = 16;  // after this many batches an old value counts for a third
 
   bool crowded() const noexcept {
     const bool slow = took_ > overloaded * took_alone_ && took_alone_ > 0;
@@ -72,9 +72,9 @@ class concurrency_limit {
   std::size_t connections_;
   std::size_t few_;
   std::size_t crowd_;
-  std::size_t batches_ = 0;  // of a crowd, since the last look
-  double most_ = 0;          // statements that there were lately
-  double took_ = 0;          // us that one of them took lately, without sharing
+  std::size_t batches_ = 0;  // batches of a crowd since the last measurement
+  double most_ = 0;          // the recent number of statements
+  double took_ = 0;          // us that one took recently, without sharing
   double took_alone_ = 0;    // the same, without others
 };
 

@@ -11,14 +11,14 @@ using namespace std::chrono_literals;
 using enum connection_slot::state;
 
 namespace {
-/// Between attempts to connect while there are connections that work: the server may have no more to give.
+/// The time between attempts to connect while there are working connections, because the server may allow no more.
 constexpr auto between_attempts = 200ms;
-/// A statement that takes longer waits for a locked row or table, as it seems. Those that dlock's statements lock are
-/// free again in less time.
+/// A statement that takes longer probably waits for a locked row or table. dlock's own statements lock rows for less
+/// time.
 constexpr auto long_for_a_row = 250ms;
-/// So long after that other rows may be locked as well.
+/// How long after that other rows may be locked as well.
 constexpr auto suspicion = 5s;
-/// A store waits for a row for about that time. It must not be interrupted meanwhile: that would cost the connection.
+/// About how long a store waits for a row. It must not be interrupted meanwhile, which would cost the connection.
 constexpr auto longest_row_wait = 1500ms;
 }  // namespace
 
@@ -46,13 +46,13 @@ std::size_t connection_slots::usable(const concurrency_limit& limit, const time_
   return busy >= most ? 0 : std::min(idle, most - busy);
 }
 
-/// How many have become busy after that.
+/// The number of connections that have become busy after that.
 std::size_t connection_slots::busy_since(instant when) const noexcept {
   return static_cast<std::size_t>(std::count_if(
       slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since > when; }));
 }
 
-/// How many there are, or can be had as far as we know.
+/// How many there are, or can be made as far as we know.
 std::size_t connection_slots::obtainable() const noexcept { return last_.full ? open() : slots_.size() - 1; }
 
 connection_slot* connection_slots::idle_for(priority which) noexcept {
@@ -61,7 +61,7 @@ connection_slot* connection_slots::idle_for(priority which) noexcept {
   return idle_.empty() ? nullptr : idle_.back();
 }
 
-/// Where the server has one connection to give and that is the one for renewals, it serves all.
+/// If the server allows only one connection, that for renewals serves all priorities.
 void connection_slots::give_up_renewals() noexcept {
   auto& from = renewals();
   auto& to = *slots_.front();
@@ -81,7 +81,7 @@ void connection_slots::begin(connection_slot& slot) noexcept {
 
 void connection_slots::end(connection_slot& slot, closing& out) noexcept {
   slot.limit = instant::max();
-  // The others most likely lead to where nothing answers as well. Whoever came next would find that out one by one.
+  // The others most likely lead to the same dead server, which their next users would notice one by one.
   if (std::exchange(slot.hung, false)) distrust(out);
   if (std::exchange(slot.leave, false) || !slot.on->usable()) {
     drop(slot, out);
@@ -121,9 +121,9 @@ row_wait connection_slots::first_wait(instant now) const noexcept {
 
 bool connection_slots::may_wait(const statement& asked, std::size_t queued) const noexcept {
   const auto limit = asked.timeout > microseconds{0} ? asked.answered_at + asked.timeout : asked.queue_deadline;
-  // The last connection is left to others, which may be blocked already on the rest.
+  // The last connection is left to others, which may already wait for the rest.
   if (limit - asked.answered_at < longest_row_wait || busy_ >= obtainable()) return false;
-  // A renewal that has to wait is in more of a hurry than a release.
+  // A renewal that has to wait is more urgent than a release.
   const auto half = obtainable() / 2;
   const auto most = asked.priority == priority::extends ? half : (half + 1) / 2;
   const auto waiting =
@@ -134,7 +134,8 @@ bool connection_slots::may_wait(const statement& asked, std::size_t queued) cons
 bool connection_slots::holds_back(const statement& asked, const time_source& time) const noexcept {
   const bool inserts = asked.ask.action == verb::insert;
   if (asked.what != statement::kind::keyed || (asked.ask.row == nullptr && !inserts)) return false;
-  // What may_wait() has let wait for a row is no sign of a locked table: the server said that it is the row.
+  // Statements that may_wait() allowed to wait for a row are no sign of a locked table, because the server said that it
+  // is the row.
   std::size_t for_rows = 0;
   const auto alike = count_busy([&](const auto&, const auto& first) {
     if (inserts) return first.ask.action == verb::insert;
@@ -156,11 +157,11 @@ instant connection_slots::put_off() const noexcept {
 
 connection_slot* connection_slots::to_connect(priority which, std::size_t waiting, instant now) noexcept {
   if (which == priority::renewals) {
-    // Renewals may use any connection at need, but theirs is made anew in any case.
+    // Renewals may use any connection at need, but theirs is made again in any case.
     const bool later = renewals_failed_ && now < put_off();
     if (renewals().is == closed && !later) return &renewals();
     if (renewals().is != busy) return nullptr;
-    // That of another session's may hang.
+    // The connection of another session may hang.
   }
   const bool idle_one = idle_for(which) != nullptr;
   if (last_.full && idle_one) return nullptr;
@@ -201,7 +202,7 @@ bool connection_slots::arrived(connection_slot& slot, std::unique_ptr<connection
 
 void connection_slots::opened(connection_slot& slot, closing& out) noexcept {
   slot.limit = instant::max();
-  if (elsewhere(slot)) {  // while its listeners were notified, another one has arrived
+  if (elsewhere(slot)) {  // another connection has arrived while this one's listeners were notified
     drop(slot, out);
     return;
   }
@@ -227,7 +228,7 @@ bool connection_slots::hope_for(priority which) const noexcept {
   if (open() > 0 || connecting_ > 0) return true;
   const auto& of_renewals = *slots_.back();
   if (which == priority::renewals) return of_renewals.is != closed || !renewals_failed_;
-  // A server with no more connections to give may well serve by those that it gave.
+  // A server that allows no more connections may still serve those that it has.
   return last_.full && of_renewals.is != closed;
 }
 
@@ -237,7 +238,7 @@ bool connection_slots::connecting_for(priority which) const noexcept {
 
 // ---- what is of no more use -----------------------------------------------------------------------------------------
 
-/// Without memory it is closed at once.
+/// If memory runs out, it is closed at once.
 void connection_slots::drop(connection_slot& slot, closing& out) noexcept {
   set(slot, closed);
   slot.about.reset();

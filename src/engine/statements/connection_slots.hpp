@@ -22,64 +22,66 @@ struct connection_slot {
   const std::size_t number;
   state is = state::closed;
   std::unique_ptr<connection> on{};
-  std::shared_ptr<doubt> about{};  ///< of `on`: what gets no answer from it shares this
+  std::shared_ptr<doubt> about{};  ///< of `on`: statements without an answer from it share this
   batch work{};
-  std::uint64_t attempt = 0;       ///< that made `on`, or is under way; they count up
+  std::uint64_t attempt = 0;       ///< the number of the attempt that made `on`, or is in progress
   instant since{};                 ///< busy
   instant limit = instant::max();  ///< busy: when it counts as hung. connecting: when the attempt must end
-  bool hung = false;               ///< busy: it did, after a time in which a server that is well would have answered
-  bool leave = false;              ///< busy: to be closed afterwards
+  bool hung = false;               ///< busy: it did, after a time in which a healthy server would have answered
+  bool leave = false;              ///< busy: it is closed afterwards
 };
 
-/// The connections of an executor: which may be used for what, how many may stand behind row locks of other programs,
-/// and when others are made. Guarded by its mutex.
+/// The connections of an executor: which may be used for what, how many may wait for row locks of other programs, and
+/// when more are made. Guarded by the executor's mutex.
 class connection_slots {
  public:
-  /// Connections that were taken out, to be closed without the mutex.
+  /// Connections that were removed, to be closed while the mutex is unlocked.
   using closing = std::vector<std::unique_ptr<connection>>;
 
-  /// One more is made, for renewals.
+  /// One more is made for renewals.
   explicit connection_slots(std::size_t connections);
 
-  // What is there.
-  /// One that is idle and may serve that priority; null: none. The one used last comes first: it is warm.
+  // Existing connections.
+  /// An idle one that may serve that priority, or null. The one that was used last comes first, because its caches are
+  /// warm.
   connection_slot* idle_for(priority which) noexcept;
-  /// How many are idle, without that of renewals.
+  /// The number of idle ones, without that for renewals.
   std::size_t idle_count() const noexcept { return idle_.size(); }
-  /// How many more callers' statements may use now.
+  /// How many more connections callers' statements may use now.
   std::size_t usable(const concurrency_limit& limit, const time_source& time) const noexcept;
   connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
   connection_slot& renewals() noexcept { return *slots_.back(); }
   const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }
   void begin(connection_slot& slot) noexcept;  ///< idle -> busy
-  /// busy -> idle, or closed if it is of no more use.
+  /// busy -> idle, or closed if it can't be used any more.
   void end(connection_slot& slot, closing& out) noexcept;
 
   // Row locks: statement_executor has the rule.
-  /// How a statement is sent the first time, on a connection that is busy with it by now.
+  /// How a statement is first sent, on a connection that is already busy with it.
   row_wait first_wait(instant now) const noexcept;
-  /// Whether a statement that has met a locked row may wait for it. `queued`: so many others are about to.
+  /// Whether a statement that has met a locked row may wait for it. `queued` is the number of others that are about to.
   bool may_wait(const statement& asked, std::size_t queued) const noexcept;
-  /// It was executed, whatever came of it.
+  /// The statement was executed, with any result.
   void executed(const statement& asked) noexcept;
-  /// Not to be sent now, because enough connections are busy with rows of its table, or with inserts as it is one.
+  /// Whether the statement must not be sent now, because enough connections are busy with rows of its table, or with
+  /// inserts if it is one.
   bool holds_back(const statement& asked, const time_source& time) const noexcept;
 
-  // What is made.
-  /// One that is closed and is to be connected now for what waits in that queue; null: none. `waiting`: statements that
-  /// want connections of its kind.
+  // New connections.
+  /// A closed slot that should be connected now for the statements in that queue, or null. `waiting` is the number of
+  /// statements that want connections of its kind.
   connection_slot* to_connect(priority which, std::size_t waiting, instant now) noexcept;
   void begin_connecting(connection_slot& slot, instant limit) noexcept;
-  /// An attempt has succeeded. False: it began before those that lead to another server now, and is of no use.
+  /// An attempt has succeeded. Returns false if it began before those that now lead to another server, so that it can't
+  /// be used.
   bool arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
                closing& out) noexcept;
-  /// connecting -> idle, once it has arrived and its listeners know of it; or closed, if others lead elsewhere by
-  /// now.
+  /// connecting -> idle, after it has arrived and its listeners know of it; or closed, if others lead elsewhere by now.
   void opened(connection_slot& slot, closing& out) noexcept;
   void failed(connection_slot& slot, const fault& why, instant now) noexcept;
-  /// Until when attempts are put off, because the last one failed and there is something else to hope for.
+  /// Until when attempts are put off, because the last one failed and there are other connections.
   instant put_off() const noexcept;
-  /// Whether what waits in that queue has something to hope for.
+  /// Whether statements in that queue can still get a connection.
   bool hope_for(priority which) const noexcept;
   /// Whether a connection for that priority is being made.
   bool connecting_for(priority which) const noexcept;
@@ -87,10 +89,10 @@ class connection_slots {
   const fault& last_failure() const noexcept { return last_; }
   std::uint64_t failures() const noexcept { return failures_; }
 
-  // What is of no more use.
-  /// Takes out those idle ones whose server has closed them.
+  // Removal of connections.
+  /// Removes idle ones that their server has closed.
   void close_dead(closing& out) noexcept;
-  /// Takes out all idle ones but that of renewals: one of them was no good, so the others may not be either.
+  /// Removes all idle ones except that for renewals: one of them was broken, so the others may be too.
   void distrust(closing& out) noexcept;
 
  private:
@@ -98,9 +100,9 @@ class connection_slots {
   void close_idle(Wanted wanted, closing& out) noexcept;
   void drop(connection_slot& slot, closing& out) noexcept;
   std::size_t obtainable() const noexcept;
-  /// Whether a statement has stood behind a locked row or table lately, or does so now, as it seems.
+  /// Whether a statement has probably waited for a locked row or table recently, or does so now.
   bool suspects(instant now) const noexcept;
-  /// How many are busy with a statement for which `wanted` says so.
+  /// The number of connections that are busy with a statement for which `wanted` returns true.
   template <class Wanted>
   std::size_t count_busy(Wanted wanted) const noexcept;
   bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
@@ -120,9 +122,9 @@ class connection_slots {
   std::uint64_t failures_ = 0;
   instant next_attempt_{};  // after a failure
   instant suspects_until_{};
-  bool renewals_failed_ = false;       // the last attempt for renewals
-  std::shared_ptr<const doubt> to_{};  // names the server to which connections lead
-  std::uint64_t since_ = 0;            // the attempt that led there first
+  bool renewals_failed_ = false;       // the last attempt for renewals failed
+  std::shared_ptr<const doubt> to_{};  // identifies the server to which connections lead
+  std::uint64_t since_ = 0;            // the first attempt that led there
 };
 
 }  // namespace dlock::engine

@@ -12,7 +12,7 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// A statement whose time is over still gets a connection that is nearly made.
+/// A statement whose time is over still gets a connection that is almost made.
 constexpr microseconds shortest_connect = 100ms;
 constexpr microseconds longest_connect = 10s;
 }  // namespace
@@ -33,7 +33,7 @@ statement_executor::statement_executor(std::shared_ptr<store> where, time_source
 
 void statement_executor::enqueue(std::span<statement* const> all, blocked_caller* of,
                                  deferred_effects& effects) noexcept {
-  // A caller keeps its limits itself, from the moment when it has to wait.
+  // A caller watches its own limits from the moment when it has to wait.
   const auto since = of == nullptr && !all.empty() ? time_.now() : instant::max();
   for (auto* asked : all) {
     asked->is = statement::state::queued;
@@ -71,7 +71,7 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
   apply(effects);
   while (me.open > 0) {
     if (combine(all, me) || connect_more()) continue;
-    if (me.open == 0) break;  // there was no connection to hope for
+    if (me.open == 0) break;  // it could not get a connection
     const auto now = time_.now();
     auto until = instant::max();
     for (auto* asked : all) {
@@ -84,7 +84,7 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
       apply(effects);
       continue;
     }
-    wake_next(effects, &me);  // the one whose turn it is may have been stopped before it could lead
+    wake_next(effects, &me);  // the caller whose turn it is may have been stopped before it could combine
     if (apply(effects)) continue;
     if (const auto put_off = slots_.put_off(); now < put_off) until = std::min(until, put_off);
     lock.unlock();
@@ -119,7 +119,7 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
 bool statement_executor::has_turn(const statement& of) const noexcept {
   const auto usable = slots_.usable(limit_, time_);
   if (usable == 0 || slots_.holds_back(of, time_)) return false;
-  if (waiting_.size() == 1) return true;  // most are
+  if (waiting_.size() == 1) return true;  // the usual case
   return waiting_.has_turn(of, usable, time_.now(), [this](const statement& before) {
     mutex_.assert_held();
     return slots_.holds_back(before, time_);
@@ -128,11 +128,11 @@ bool statement_executor::has_turn(const statement& of) const noexcept {
 
 bool statement_executor::combine(std::span<statement* const> own, blocked_caller& me) {
   if (const auto late = waiting_[priority::renewals].size(); late > 0 && slots_.renewals().is != slot::state::idle) {
-    // The idle ones are theirs, if there is a worker for them.
+    // The idle connections are theirs, if there is a worker for them.
     if (slots_.idle_count() > 0 && slots_.idle_count() <= late && wake_worker()) return false;
   }
   for (auto* asked : own) {
-    // Rule 3: a session is never renewed on a caller's thread.
+    // Rule 3: a caller's thread never renews a session.
     if (asked->is != statement::state::queued || asked->priority == priority::renewals) continue;
     slot* const on = slots_.idle_for(asked->priority);
     if (on == nullptr || !has_turn(*asked)) continue;
@@ -149,7 +149,7 @@ bool statement_executor::combine() {
     slot* const on = slots_.idle_for(from);
     if (on == nullptr || waiting_[from].empty()) continue;
     const bool renews = from == priority::renewals;
-    if (renews) {  // rule 5: not even asked for when it is late
+    if (renews) {  // rule 5: a late renewal is not sent at all
       deferred_effects effects(time_);
       expire(from, time_.now(), nullptr, effects);
       if (!effects.answered.empty() || !effects.last_of_callers.empty()) {
@@ -169,7 +169,7 @@ bool statement_executor::combine() {
       return asked.caller->missing(now);
     });
     if (first == nullptr || (!renews && !has_turn(*first))) continue;
-    if (first->caller != nullptr && now >= limit_of(*first)) {  // it has not seen to that itself
+    if (first->caller != nullptr && now >= limit_of(*first)) {  // its thread has not handled that
       deferred_effects effects(time_);
       expire(from, now, nullptr, effects);
       wake_next(effects);
@@ -198,9 +198,9 @@ void statement_executor::execute(slot& on, statement& first, const blocked_calle
   on.limit = std::min(on.work.limit(on.since), ends_at_);
   deferred_effects before(time_);
   before.tick_at = std::min(on.limit, limit_.waits_until(on.since));
-  if (!waiting_.empty()) [[unlikely]] {  // a lone caller, who would feel every step, leaves nothing behind
-    connect_more();                      // for what stands behind them
-    wake_next(before);                   // there may be another connection, and more to do
+  if (!waiting_.empty()) [[unlikely]] {  // a lone caller, for whom each step would be measurable, leaves nothing behind
+    connect_more();                      // for the statements behind them
+    wake_next(before);                   // there may be another connection, and more work
   }
   apply(before);
   mutex_.unlock();
@@ -209,12 +209,12 @@ void statement_executor::execute(slot& on, statement& first, const blocked_calle
   mutex_.lock();
   deferred_effects effects(time_, me);
   if (alive && on.work.members().size() == 1 && limit_.answered(first.answered_at - on.since, all == 1)) {
-    // Those that are under way keep others waiting from now on, but not for long.
+    // Statements in progress make others wait from now on, but not for long.
     effects.tick_at = limit_.waits_until(time_.now());
   }
   finish(on, alive, effects);
   if (!waiting_.empty()) [[unlikely]] {
-    connect_more();  // in the place of what was closed
+    connect_more();  // to replace closed ones
     wake_next(effects);
   }
   apply(effects);
@@ -233,7 +233,8 @@ void statement_executor::finish(slot& on, bool sent, deferred_effects& effects) 
       continue;
     }
     if (asked.counts) statements_.fetch_add(answer.statements, std::memory_order_relaxed);
-    // Certainly not done: the connection had been dead, or leads to a server that can't do it. Once more, on another.
+    // It was certainly not executed: the connection was dead, or leads to a server that can't execute it. It is sent
+    // once more, on another connection.
     const bool gone = answer.result == outcome::failed && answer.why.connection && !answer.why.contended;
     const bool more_time = !ended_for(asked) && asked.answered_at < std::min(asked.queue_deadline, ends_at_);
     if (more_time && goes_on(asked, members.size() > 1)) {
@@ -247,13 +248,13 @@ void statement_executor::finish(slot& on, bool sent, deferred_effects& effects) 
   }
   on.work.clear();
   if (!sent) {
-    // Closed by its server while it was idle. What has ended one of them has often ended all.
+    // Its server closed it while it was idle, and often closes all connections together.
     on.leave = true;
     slots_.close_dead(effects.broken);
     const bool renews = !stop_ && !ending_ && slots_.renewals().is == slot::state::closed;
     if (renews) begin_connecting(slots_.renewals(), instant::max(), on.since, effects);
   }
-  // A poll had not shown that this one was gone, so it may not show that of the others either.
+  // The check of this one did not show that it was closed, so it may not for the others either.
   if (distrusted) slots_.distrust(effects.broken);
   slots_.end(on, effects.broken);
 }
@@ -384,13 +385,13 @@ void statement_executor::begin_connecting(slot& on, instant until, instant now, 
 void statement_executor::connect_failed(slot& on, const fault& why, deferred_effects& effects) noexcept {
   const auto now = time_.now();
   slots_.failed(on, why, now);
-  effects.tick_at = now;  // what was put off, or has waited for this attempt only
+  effects.tick_at = now;  // for what was put off, or waited only for this attempt
   for (const auto each : priorities) expire_by(each, now);
   for (const auto each : priorities) {
     // A statement that can't get a connection is answered at once.
     if (!slots_.hope_for(each)) effects.refuse_all(waiting_[each], why);
   }
-  for (const auto& in : waiting_) {  // the others check when the next attempt is
+  for (const auto& in : waiting_) {  // the others check when the next attempt is due
     if (in.front() != nullptr && in.front()->caller != nullptr) in.front()->caller->call();
   }
 }
@@ -425,7 +426,7 @@ void statement_executor::connect(std::size_t which) noexcept {
     why = passing_fault("no connection could be made", true);
   }
   lock_type lock(mutex_);
-  if (stop_) {  // no caller is left that would use it, or the clock
+  if (stop_) {  // no caller is left to use it, or the clock
     lock.unlock();
     fresh.reset();
     return;
@@ -513,20 +514,20 @@ void statement_executor::expire_unattended(instant now, deferred_effects& effect
 
 instant statement_executor::tick(instant now) noexcept {
   lock_type lock(mutex_);
-  tick_by_ = instant::max();  // what is wanted from now on counts
+  tick_by_ = instant::max();  // later requests count again
   deferred_effects effects(time_);
   expire_unattended(now, effects);
   apply(effects);
   connect_more();
   effects.tick_at = instant::max();
-  wake_next(effects);  // there may have been no thread for it before, or one that was called has not come
+  wake_next(effects);  // there may have been no thread for it before, or a called thread has not come
   auto next = effects.tick_at;
   for (const auto& each : slots_.all()) {
     if (each->is != slot::state::busy) continue;
     if (now >= each->limit) {
       each->on->interrupt();
       each->hung = each->hung || now - each->since >= long_time;
-      // Once more, should it have begun another one just then.
+      // Interrupts it once more, in case it had just begun another statement.
       each->limit = now + interrupt_again;
     }
     next = std::min(next, each->limit);
@@ -560,7 +561,7 @@ void statement_executor::stop() noexcept {
   cancel_.request_stop();
   lock_type lock(mutex_);
   stop_ = true;
-  // No caller is left that wants to know what they were about.
+  // No caller is left that needs to know what the statements were about.
   for (const auto& each : slots_.all()) {
     if (each->is == slot::state::busy) each->on->interrupt();
   }
@@ -590,7 +591,7 @@ void deferred_effects::refuse(statement& of, const fault& why) noexcept {
   } catch (const std::bad_alloc&) {
     of.answer.why = passing_fault("", why.connection);
   }
-  // Another connection would fail for the same reason: a wrong password.
+  // Another connection would fail for the same reason, such as a wrong password.
   of.answer.why.connection = why.connection && why.transient;
   hand_over(of);
 }

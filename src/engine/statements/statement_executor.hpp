@@ -21,21 +21,21 @@
 
 namespace dlock::engine {
 
-/// The effects of decisions that an executor made under its lock. It applies them once that is open again.
+/// Side effects that the executor decided under its mutex and applies after unlocking it.
 class deferred_effects {
  public:
-  /// `self`: the caller whose thread this is; null: none.
+  /// `self` is the caller whose thread this is, or null.
   explicit deferred_effects(time_source& time, const blocked_caller* self = nullptr) noexcept
       : time_(time), self_(self) {}
 
   statement_queue answered{};          ///< their owners are notified
   statement_queue last_of_callers{};   ///< the last one of each other caller that has all its answers
   connection_slots::closing broken{};  ///< closed
-  instant tick_at = instant::max();    ///< the executor's tick() is wanted by then
+  instant tick_at = instant::max();    ///< the executor's tick() is needed by then
 
-  /// It has been answered.
+  /// The statement was answered.
   void hand_over(statement& of) noexcept;
-  /// It was not sent, for that reason.
+  /// The statement was not sent, for that reason.
   void refuse(statement& of, const fault& why) noexcept;
   void refuse_all(statement_queue& all, const fault& why) noexcept;
 
@@ -44,13 +44,13 @@ class deferred_effects {
   const blocked_caller* self_;
 };
 
-/// The threads that execute statements without a waiting caller: how many there are and which sleep. Guarded by the
+/// The threads that execute statements without a waiting caller: how many there are, and which sleep. Guarded by the
 /// executor's mutex.
 class worker_threads {
  public:
   explicit worker_threads(time_source& time) noexcept : time_(time) {}
 
-  /// One that sleeps is woken, or one more is started by `start`, up to `most`. False: neither is to be had.
+  /// Wakes a sleeping one, or starts one more by `start`, up to `most`. Returns false if it can do neither.
   template <class Start>
   bool wake(std::size_t most, Start&& start) noexcept {
     if (idle_ > 0) {
@@ -62,7 +62,7 @@ class worker_threads {
     return true;
   }
   void wake_all() noexcept { time_.notify(wanted_); }
-  /// The calling one sleeps until it is woken.
+  /// The calling thread sleeps until it is woken.
   void sleep(std::unique_lock<std::mutex>& lock) {
     ++idle_;
     time_.wait_until(wanted_, lock, instant::max());
@@ -76,24 +76,24 @@ class worker_threads {
   std::size_t idle_ = 0;
 };
 
-/// What the executor wants of the threads around it.
+/// The interface of the threads around the executor.
 class executor_threads {
  public:
-  /// Must call statement_executor::connect(which) on a separate thread: it may take its time. Called under the
-  /// executor's lock. False, and the reason: there is no thread to be had.
+  /// Must call statement_executor::connect(which) on a separate thread, because it may take long. Called under the
+  /// executor's mutex. Returns false, with the reason in `why`, if no thread could be started.
   virtual bool connect(std::size_t which, fault& why) noexcept = 0;
-  /// Must call statement_executor::serve() on a separate thread. Called under the executor's lock. False: there is no
-  /// thread to be had.
+  /// Must call statement_executor::serve() on a separate thread. Called under the executor's mutex. Returns false if no
+  /// thread could be started.
   virtual bool serve() noexcept = 0;
-  /// statement_executor::tick() is to be called no later than then. Called without the lock.
+  /// statement_executor::tick() must be called no later than then. Called without the mutex.
   virtual void tick_by(instant when) noexcept = 0;
-  /// Before each attempt to connect: whether the store is ready, which may take as long; if not, why. Called without
-  /// the lock.
+  /// Called before each attempt to connect: whether the store is ready, which may take long; if not, why. Called
+  /// without the mutex.
   virtual bool ready(fault& why) noexcept {
     static_cast<void>(why);
     return true;
   }
-  /// There is a new connection. Nothing has been sent on it yet. Called without the lock.
+  /// There is a new connection, on which nothing has been sent yet. Called without the mutex.
   virtual void connected(const connection_identity& to) noexcept = 0;
 
  protected:
@@ -114,16 +114,17 @@ class executor_threads {
 /// - Crowds: while there is a connection for each statement, and the server doesn't take much longer for many than for
 ///   one, each goes alone and at once. Otherwise concurrency_limit decides how many connections are used, so that what
 ///   arrives meanwhile shares the next batch.
-/// - Row locks of other programs: a statement is first sent so that it does not wait for a locked row, as far as that
-///   costs no statement more. Where it would, it is paid for if a statement has stood behind a row lock lately, and on
-///   the last connection. A take, take-over or insert that has met a locked row is answered so, and its caller polls.
-///   Anything else, if its batch has met one, is executed once more, alone. If it meets one alone, it waits for its
-///   row, but at most half of the connections are used for that, of several no more than half of these for releases,
-///   and never the last one. Others are answered so, and their owners pause and send them again.
-/// - A locked table: statements about rows of one table of the application's leave one connection to others where there
-///   are several, and half of them while one of these statements takes long. So do inserts, which may wait for rows.
-/// - In doubt: a batch that gets no answer is one doubt, however many keys it covers. Its connection is ended at the
-///   server once, and then each attempt is cancelled (rule 6).
+/// - Row locks of other programs: a statement is first sent so that it does not wait for a locked row. If that costs a
+///   further statement, it is only done after a statement has waited for a row lock recently, and on the last
+///   connection. A take, take-over or insert that has met a locked row is answered so, and its caller polls. Any other
+///   statement whose batch has met one is executed once more, alone. If it meets one alone, it waits for its row. At
+///   most half of the connections wait like that, of several no more than half of these for releases, and never the
+///   last one. Further statements are answered so, and their owners pause and send them again.
+/// - A locked table: if there are several connections, statements about rows of one table of the application leave one
+///   of them to others, and half of them while one of these statements takes long. So do inserts, which may wait for
+///   rows.
+/// - In doubt: a batch without an answer counts as one doubt, however many keys it covers. Its connection is ended at
+///   the server once, and then each attempt is cancelled (rule 6).
 /// - Retry: if a connection breaks before the server executed a statement, or the server cannot execute it, the
 ///   statement goes back to the head of its queue and is sent once more, on another connection. Nothing else is sent
 ///   again.
@@ -144,40 +145,40 @@ class statement_executor {
   statement_executor(const statement_executor&) = delete;
   statement_executor& operator=(const statement_executor&) = delete;
 
-  /// Executes them, on this thread or another; returns when all have been answered. `also` is submitted in the same
+  /// Executes them, on this thread or another, and returns when all have been answered. `also` is submitted at the same
   /// moment, before them, so that it can share their batches; run() doesn't wait for it.
   void run(std::span<statement* const> all, std::span<statement* const> also = {});
   void run(statement& asked);
-  /// Their owners get the answers. What finds no connection before its `queue_deadline` is answered as not sent.
-  /// `also`: as in run(). An owner may be notified before this returns, on this thread too; then its statement is not
-  /// used any more.
+  /// Sends statements whose owners get the answers. A statement that gets no connection before its `queue_deadline` is
+  /// answered as not sent. `also`: as in run(). An owner may be notified before this returns, on this thread too; then
+  /// its statement is not used any more.
   void submit(statement& asked) noexcept;
   void submit(std::span<statement* const> all, std::span<statement* const> also = {}) noexcept;
 
-  /// Starts the first thread that executes statements without a waiting caller. Throws std::system_error if there
-  /// is no thread to be had.
+  /// Starts the first thread that executes statements without a waiting caller. Throws std::system_error if no thread
+  /// can be started.
   void start();
-  /// Executes what was submitted, until stop(): the body of a thread.
+  /// Executes submitted statements until stop(): the body of a thread.
   void serve();
   /// Makes a connection, after executor_threads::connect() asked for it: the body of a thread.
   void connect(std::size_t which) noexcept;
-  /// Has the connection for renewals made, if it is not there.
+  /// Makes the connection for renewals, if it does not exist.
   void prepare_renewals() noexcept;
-  /// Interrupts what hangs, and answers what has waited too long. Returns when to come back.
+  /// Interrupts statements that hang, and answers those that have waited too long. Returns when to call it again.
   instant tick(instant now) noexcept;
 
-  /// The end comes: nothing waits, or runs, for longer than until then, and there are no more renewals.
+  /// Begins the shutdown: no statement waits or runs past `when`, and there are no more renewals.
   void end_by(instant when) noexcept;
-  /// The end: what runs is interrupted, what waits is answered, attempts to connect are cancelled.
+  /// Ends: interrupts running statements, answers waiting ones, cancels attempts to connect.
   void stop() noexcept;
 
   store& where() const noexcept { return *store_; }
   const std::shared_ptr<store>& shared_store() const noexcept { return store_; }
-  /// Sent for acquires, releases and inspection.
+  /// The number of statements sent for acquires, releases and inspection.
   std::uint64_t statements() const noexcept { return statements_.load(std::memory_order_relaxed); }
-  /// Connections that exist now.
+  /// The number of connections that exist now.
   std::size_t open() const;
-  /// Statements that wait for a connection now.
+  /// The number of statements that wait for a connection now.
   std::size_t queued() const;
 
  private:
@@ -185,24 +186,24 @@ class statement_executor {
 
   using lock_type = base::unique_lock;
 
-  // combine(), execute(), apply() and connect_more() open the lock meanwhile, if they do anything.
+  // combine(), execute(), apply() and connect_more() unlock the mutex meanwhile, if they do anything.
 
-  /// `of`: the caller that waits for them; null: their owners are notified.
+  /// `of` is the caller that waits for them, or null if their owners are notified.
   void enqueue(std::span<statement* const> all, blocked_caller* of, deferred_effects& effects) noexcept
       DLOCK_REQUIRES(mutex_);
-  /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of
-  /// others would come back late from its own.
+  /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed others'
+  /// statements would return late from its own.
   bool combine(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
   /// Executes a renewal, or a statement without a waiting caller or whose caller is missing, if it is its turn.
   bool combine() DLOCK_REQUIRES(mutex_);
   bool has_turn(const statement& of) const noexcept DLOCK_REQUIRES(mutex_);
-  /// `me`: the caller whose thread this is; null: none.
+  /// `me` is the caller whose thread this is, or null.
   void execute(slot& on, statement& first, const blocked_caller* me) DLOCK_REQUIRES(mutex_);
-  /// `sent`: it was; otherwise the connection was dead before that.
+  /// `sent`: the batch was sent; otherwise the connection was dead before that.
   void finish(slot& on, bool sent, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
-  /// Whether it has met a locked row, and is to be executed once more. `shared`: it was in a batch.
+  /// Whether the statement has met a locked row, and is executed once more. `shared`: it was in a batch.
   bool goes_on(statement& asked, bool shared) noexcept DLOCK_REQUIRES(mutex_);
-  /// It was certainly not done, and is first in the queue again.
+  /// Puts a statement that was certainly not executed back at the head of its queue.
   void put_back(statement& asked, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   bool ended_for(const statement& asked) const noexcept DLOCK_REQUIRES(mutex_) {
     return stop_ || (ending_ && asked.priority == priority::renewals);
@@ -211,29 +212,29 @@ class statement_executor {
     return limit_of(asked, nearly(asked.priority));
   }
   instant limit_of(const statement& asked, bool nearly) noexcept DLOCK_REQUIRES(mutex_);
-  /// Whether a connection for that priority is nearly there.
+  /// Whether a connection for that priority is almost made.
   bool nearly(priority which) noexcept DLOCK_REQUIRES(mutex_);
-  /// `of`: the statements of that caller; null: those without a waiting caller, and those whose callers are missing.
-  /// Returns the first limit of those that stay.
+  /// Answers statements that have waited too long: those of `of`, or if it is null those without a waiting caller or
+  /// whose caller is missing. Returns the first limit of the rest.
   instant expire(priority which, instant now, const blocked_caller* of, deferred_effects& effects) noexcept
       DLOCK_REQUIRES(mutex_);
-  /// expire() with null, where a limit may have come.
+  /// expire() with null for the queues where a limit may have come.
   void expire_unattended(instant now, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   /// tick() checks that queue by then.
   void expire_by(priority which, instant when) noexcept DLOCK_REQUIRES(mutex_) {
     auto& by = expire_by_[static_cast<std::size_t>(which)];
     by = std::min(by, when);
   }
-  /// False: there was nothing to do, and the lock was not opened.
+  /// Returns false if there was nothing to do, and the mutex was not unlocked.
   bool apply(deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   bool connect_more() noexcept DLOCK_REQUIRES(mutex_);
   void begin_connecting(slot& on, instant until, instant now, deferred_effects& effects) noexcept
       DLOCK_REQUIRES(mutex_);
   void connect_failed(slot& on, const fault& why, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
-  /// Those whose turn it is. tick() is wanted when one of them counts as missing.
-  /// But not `me`, whose thread this is.
+  /// Wakes the callers whose turn it is, except `me` (the calling thread). Schedules tick() for the moment when one of
+  /// them counts as missing.
   void wake_next(deferred_effects& effects, const blocked_caller* me = nullptr) noexcept DLOCK_REQUIRES(mutex_);
-  /// False: all are busy, and there is no other to be had.
+  /// Returns false if all are busy, and no other thread could be started.
   bool wake_worker() noexcept DLOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<store> store_;
@@ -241,15 +242,15 @@ class statement_executor {
   executor_threads& threads_;
   const bool together_;  // the store can serve several by one statement
   std::atomic<std::uint64_t> statements_{0};
-  std::stop_source cancel_{};  // of attempts to connect
+  std::stop_source cancel_{};  // cancels attempts to connect
   mutable base::mutex mutex_;
   statement_queues waiting_ DLOCK_GUARDED_BY(mutex_){};
   connection_slots slots_ DLOCK_GUARDED_BY(mutex_);
   concurrency_limit limit_ DLOCK_GUARDED_BY(mutex_);
   std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;  // statements
-  worker_threads workers_ DLOCK_GUARDED_BY(mutex_);     // in serve(), or about to be
+  worker_threads workers_ DLOCK_GUARDED_BY(mutex_);     // the threads in serve(), or about to be
   instant tick_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
-  /// Before that, tick() need not search a queue for statements that have waited too long.
+  /// Before these times tick() need not search the queues for statements that have waited too long.
   std::array<instant, priorities.size()> expire_by_ DLOCK_GUARDED_BY(mutex_);
   instant ends_at_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   bool ending_ DLOCK_GUARDED_BY(mutex_) = false;  // no more renewals

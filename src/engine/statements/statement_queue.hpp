@@ -11,14 +11,14 @@
 
 namespace dlock::engine {
 
-/// Statements that wait, first in, first out. Links through the statements: it allocates nothing.
+/// Waiting statements, first in, first out. It allocates nothing, because it links through the statements.
 class statement_queue {
  public:
   bool empty() const noexcept { return first_ == nullptr; }
   std::size_t size() const noexcept { return size_; }
   statement* front() const noexcept { return first_; }
 
-  /// The last `queue_deadline` of them; instant::min() if there is none.
+  /// The last `queue_deadline` of them, or instant::min() if it is empty.
   instant last_limit() const noexcept {
     auto found = instant::min();
     for_each([&](const statement& asked) { found = std::max(found, asked.queue_deadline); });
@@ -28,7 +28,7 @@ class statement_queue {
   void for_each(Use&& use) const {
     for (const auto* at = first_; at != nullptr; at = at->next) use(*at);
   }
-  /// The first for which `wanted` says so; null: none.
+  /// The first for which `wanted` returns true, or null.
   template <class Wanted>
   statement* find(Wanted&& wanted) const {
     auto* at = first_;
@@ -53,7 +53,7 @@ class statement_queue {
     unlink(nullptr, *asked);
     return asked;
   }
-  /// Takes out those for which `wanted` says so, in order, and hands them to `use`; stops when `use` says false.
+  /// Removes those for which `wanted` returns true, in order, and passes them to `use`; stops when `use` returns false.
   template <class Wanted, class Use>
   void extract(Wanted&& wanted, Use&& use) {
     statement* before = nullptr;
@@ -82,7 +82,7 @@ class statement_queue {
   std::size_t size_ = 0;
 };
 
-/// All that waits for a connection, and whose turn it is. Guarded by the mutex of the executor.
+/// All statements that wait for a connection, and the order of their turns. Guarded by the executor's mutex.
 class statement_queues {
  public:
   statement_queue& operator[](priority which) noexcept { return all_[static_cast<std::size_t>(which)]; }
@@ -96,15 +96,15 @@ class statement_queues {
     for (const auto& each : all_) found += each.size();
     return found;
   }
-  /// Of that priority and of those after it.
+  /// The number of statements of that priority and those after it.
   std::size_t size_from(priority first) const noexcept {
     std::size_t found = 0;
     for (const auto each : priorities) found += each < first ? 0 : (*this)[each].size();
     return found;
   }
 
-  /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it
-  /// don't count, nor do those for which `waits` says so.
+  /// Whether fewer statements go before it than there are idle connections. Those that the store can serve together
+  /// with it don't count, nor do those for which `waits` returns true.
   template <class Waits>
   bool has_turn(const statement& of, std::size_t idle, instant now, Waits&& waits) const noexcept {
     for (const auto from : without_renewals) {
@@ -117,7 +117,7 @@ class statement_queues {
     }
     return idle > 0;
   }
-  /// Calls `use` with the first of them, one for each idle connection. But not with those for which `waits` says so.
+  /// Calls `use` with the first statements, one for each idle connection, except those for which `waits` returns true.
   template <class Waits, class Use>
   void for_first(std::size_t idle, Waits&& waits, Use&& use) const {
     for (const auto from : without_renewals) {
