@@ -26,7 +26,7 @@ enum class errc {
   closed,             ///< the service was closed (lock_refused)
   forked,             ///< called in a child of the process that made the service (lock_refused)
   no_such_row,        ///< there is no row with that id to lock (lock_refused)
-  deadlock,           ///< the wait is in vain, in a deadlock cycle of threads that wait (lock_deadlock)
+  deadlock,           ///< the wait is in vain, in a deadlock cycle (lock_deadlock)
   lost,               ///< the lease may no longer be trusted (lock_lost)
   stale_fence,        ///< a resource has seen a greater fencing token (stale_fence in fenced.hpp)
   store_failed,       ///< the database refused (a right, a password, a table that is missing) or failed (store_error)
@@ -77,15 +77,15 @@ class lock_timeout : public error {
   explicit lock_timeout(const std::string& text) : error(errc::timed_out, text) {}
 };
 
-/// Not waited, or not waited to the end: cancelled, already held, too many waiters, closed, forked, a deadlock. See
+/// The call did not wait, or not to the end: cancelled, already held, too many waiters, closed, forked, a deadlock. See
 /// code().
 class lock_refused : public error {
  public:
   using error::error;
 };
 
-/// The wait is in a deadlock cycle: each thread in it holds a lock for which another one waits. It would end first of
-/// all, and until then none of the others could go on. What this thread holds is still held. Release it, so that they
+/// The wait is in a deadlock cycle: each thread in it holds a lock for which another one waits. This wait would end
+/// first, and until then none of the others could go on. The thread keeps its locks. Release them, so that the others
 /// go on, and begin again.
 class lock_deadlock : public lock_refused {
  public:

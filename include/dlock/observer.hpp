@@ -19,23 +19,23 @@ struct event {
   enum class kind {
     granted,          ///< key, fence, waited, attempts, taken_over
     reentered,        ///< key, fence
-    busy,             ///< key, waited: try_acquire said no, or acquire timed out, was cancelled or refused to wait
+    busy,             ///< key, waited: try_acquire got nothing, or acquire timed out, was cancelled or refused to wait
     released,         ///< key, fence, held
     lost,             ///< key, fence, held, reason
     split_brain,      ///< key, fence: a release met a foreign holder though the lease cannot have run out: an alarm
-    release_failed,   ///< key, fence, text: left to the background
-    outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled behind the scenes
+    release_failed,   ///< key, fence, text: it is retried in the background
+    outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled in the background
     acquire_failed,   ///< key, text: the database failed during an acquire
-    deadlock,  ///< key, text, keys: after `busy`: the wait was in vain, in that deadlock cycle of threads that wait
-    in_transaction,   ///< key, text: acquired inside an open transaction, which may not see what holders before wrote
+    deadlock,         ///< key, text, keys: after `busy`: the wait was in vain, in a deadlock cycle that the text names
+    in_transaction,   ///< key, text: acquired inside an open transaction, which may not see what earlier holders wrote
     blocked,          ///< key, fence, text: the holder is dead, but a transaction that it verified is still open
     unchecked,        ///< key, fence, text: a verified transaction was committed on a cluster without the last check
     session_opened,   ///< text: the session's id
     session_lost,     ///< text, reason
-    renewal_late,     ///< text: a renewal failed; tried again until the local deadline
-    cleanup,          ///< attempts: rows that went
-    still_held,       ///< key, fence, text: a service is destroyed, and waits for this lease or ends before it
-    waiters_poll,     ///< text: the store can't notify waiters, and why; each reason once
+    renewal_late,     ///< text: a renewal failed; it is retried until the local deadline
+    cleanup,          ///< attempts: rows that were deleted
+    still_held,       ///< key, fence, text: a service is being destroyed, and waits for this lease or ends before it
+    waiters_poll,     ///< text: why the store can't notify waiters; each reason once
     handler_failed,   ///< text: the handler of an asynchronous call threw
     observer_failed,  ///< never delivered; counted only
   };

@@ -111,7 +111,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: the thread whose wait ends first is refu
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: of several threads and services, and named as a whole") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: threads of several services are in one, and the exception names all of it") {
   const auto other = service();
   const auto first = thread(*locks, "a", "b"), second = thread(*other, "b", "c"), third = thread(*locks, "c", "d"),
              fourth = thread(*other, "d", "a", {.wait = 5s});
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: of several threads and services, and nam
   for (auto* const each : {third.get(), second.get(), first.get()}) CHECK(end_of(*each).granted);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: a call that tries gets nothing at once, and whoever waits for it goes on") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a try_ call returns nothing at once, and the waiter for its lock goes on") {
   const auto first = thread(*locks, "a", "b");
   distributed_mutex door(*locks, "a");
   const std::vector<std::function<bool()>> ways{[&] { return granted(locks->try_acquire("a", {.wait = 150ms})); },
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: a call that tries gets nothing at once, 
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: through a wait behind others of the process, whichever of them ends first") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a wait in the process's own queue is part of it, whichever wait ends first") {
   const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "c", {.wait = 5s}),
              third = thread(*locks, "c", "a");
   wait_in_turn({first.get(), second.get(), third.get()});
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: through a wait behind others of the proc
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: closed by a wait for several keys, or through one") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a call for several keys can close it, or be part of it") {
   const bool closes = GENERATE(true, false);
   const auto first = thread(*locks, "a", "c", {.wait = closes ? 10s : 5s});
   actor second([&](const auto& then) { locks->with_lock("c", then); },
@@ -183,7 +183,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: closed by a wait for several keys, or th
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: closed by a wait behind a call for several keys, which queues for the others") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a wait behind a call for several keys closes it while that call queues") {
   std::promise<void> swapped, go;
   actor second(
       [&](const auto& then) {
@@ -216,7 +216,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: closed by a wait behind a call for sever
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: what a distributed_mutex holds counts") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a lock of a distributed_mutex counts") {
   const auto first = thread(*locks, "a", "b");
   distributed_mutex door(*locks, "b");
   actor second(
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: what a distributed_mutex holds counts") 
   CHECK(end_of(*first).granted);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: a chain that reaches nobody who waits is none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a chain that ends at a thread that does not wait is none") {
   const auto slow = locks->acquire("slow");
   const auto first = thread(*locks, "a", "slow", {.wait = 500ms}), second = thread(*locks, "b", "a");
   wait_in_turn({first.get(), second.get()});
@@ -239,7 +239,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: a chain that reaches nobody who waits is
   CHECK(seen->count(event::kind::deadlock) == 0);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: what others may release, or time frees, closes none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a lock that another thread may release, or that expires, closes none") {
   const auto with = [this](const lock_options& options) -> actor::body {
     return [this, options](const auto& then) { locks->with_lock("b", options, then); };
   };
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: what others may release, or time frees, 
   }
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: a wait that may end after some polls closes none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a wait with a limit on its polls closes none") {
   const auto limited = GENERATE(true, false);
   const lock_options waits{.wait = 10s}, polls{.wait = 10s, .retry = {.limit = 1'000'000}};
   const auto first = thread(*locks, "a", "b", limited ? polls : waits);
@@ -337,7 +337,7 @@ int nested_rounds(bool in_order) {
 
 }  // namespace
 
-TEST_CASE("cycle: nested locks in any order get on, and those in one order are never refused") {
+TEST_CASE("cycle: threads that nest locks in any order make progress, and in one order are never refused") {
   CHECK(nested_rounds(false) > 0);
   CHECK(nested_rounds(true) == 0);
 }

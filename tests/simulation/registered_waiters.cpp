@@ -326,8 +326,7 @@ void registered_waiters::look_for_cycles() {
           for (const auto& row : rows) {
             cycles::nested_waiter waiter{
                 .process = std::to_string(row.wake_id), .who = "another process", .waits_for = key};
-            if (row.held.empty() || !to.waiters.has_wake_id(row.wake_id) || !cycles::read_held(row.held, waiter))
-              continue;
+            if (row.held.empty() || !to.waiters.holds(row.wake_id) || !cycles::read_held(row.held, waiter)) continue;
             all.waiters.push_back(std::move(waiter));
           }
         }

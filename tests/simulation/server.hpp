@@ -58,7 +58,7 @@ struct job final : sleeper {
   session_record record{};
   std::function<reply(moment clock)> other{};
   std::uint64_t wake_id = 0;             ///< of the process, in the waiter table
-  std::vector<std::uint64_t> to_wake{};  ///< wake ids that whoever sent it is to ring, of each request; 0: none
+  std::vector<std::uint64_t> to_wake{};  ///< the wake ids that its sender must ring, one for each request; 0: none
 
   moment clock = 0;  ///< of its beginning
   std::optional<database::sessions> sessions_then{};

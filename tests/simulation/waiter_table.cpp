@@ -19,20 +19,20 @@ waiter_table::row* waiter_table::find(std::string_view key, std::uint64_t wake_i
 }
 
 void waiter_table::ended(std::uint64_t wake_id) noexcept {
-  wake_ids_.erase(wake_id);
+  sleeps_.erase(wake_id);
   present_.erase(wake_id);
 }
 
 bool waiter_table::end_sleep(std::uint64_t wake_id, std::uint64_t sleep) noexcept {
-  const auto found = wake_ids_.find(wake_id);
-  if (found == wake_ids_.end() || found->second != sleep || sleep == 0) return false;
+  const auto found = sleeps_.find(wake_id);
+  if (found == sleeps_.end() || found->second != sleep || sleep == 0) return false;
   found->second = 0;
   return true;
 }
 
 bool waiter_table::ring(std::uint64_t wake_id) noexcept {
-  const auto found = wake_ids_.find(wake_id);
-  if (found == wake_ids_.end()) return false;
+  const auto found = sleeps_.find(wake_id);
+  if (found == sleeps_.end()) return false;
   if (end_sleep(wake_id, found->second)) woken(wake_id);
   return true;
 }
@@ -41,7 +41,7 @@ std::uint64_t waiter_table::first(std::string_view key, std::uint64_t own) const
   const auto found = rows_.find(key);
   if (found == rows_.end()) return 0;
   const auto at = std::find_if(found->second.begin(), found->second.end(), [&](const row& each) {
-    return each.wake_id != own && (has_wake_id(each.wake_id) || wrong == mistake::dead_waiter_woken);
+    return each.wake_id != own && (holds(each.wake_id) || wrong == mistake::dead_waiter_woken);
   });
   return at == found->second.end() ? 0 : at->wake_id;
 }

@@ -14,8 +14,8 @@
 
 namespace dlock::simulation {
 
-/// The waiter table at the server, and the connections that sleep there. A process has one wake id for all its keys:
-/// the connection that sleeps, until it ends.
+/// The waiter table at the server, and the connections that sleep there. A process has one wake id for all its keys,
+/// which is the number of the connection that sleeps.
 class waiter_table {
  public:
   struct row {
@@ -33,10 +33,10 @@ class waiter_table {
   row* find(std::string_view key, std::uint64_t wake_id) noexcept;
   const rows& all() const noexcept { return rows_; }
 
-  /// Whoever has a wake id can be woken; it sleeps on that connection, or is about to.
-  void hang_up(std::uint64_t wake_id) noexcept { wake_ids_.erase(wake_id); }
-  void park(std::uint64_t wake_id, std::uint64_t sleep) { wake_ids_[wake_id] = sleep; }
-  bool has_wake_id(std::uint64_t wake_id) const noexcept { return wake_ids_.contains(wake_id); }
+  /// A process that holds its wake id can be woken: it sleeps on that connection, or is about to.
+  void hang_up(std::uint64_t wake_id) noexcept { sleeps_.erase(wake_id); }
+  void park(std::uint64_t wake_id, std::uint64_t sleep) { sleeps_[wake_id] = sleep; }
+  bool holds(std::uint64_t wake_id) const noexcept { return sleeps_.contains(wake_id); }
   /// The connection has ended, and its rows are those of a dead process.
   void ended(std::uint64_t wake_id) noexcept;
   void joined(std::uint64_t wake_id) { present_.insert(wake_id); }
@@ -57,7 +57,7 @@ class waiter_table {
  private:
   rows rows_{};
   std::uint64_t last_place_ = 0;
-  std::map<std::uint64_t, std::uint64_t> wake_ids_{};  // and the sleep; 0: it is over
+  std::map<std::uint64_t, std::uint64_t> sleeps_{};  // by the wake id that is held; 0: the sleep is over
   std::set<std::uint64_t> present_{};
 };
 

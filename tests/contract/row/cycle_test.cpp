@@ -18,7 +18,7 @@ struct row_cycle_fixture : row_place, cycle_scene {
 
 }  // namespace
 
-TEST_CASE_METHOD(row_cycle_fixture, "row cycle: broken by the shortest wait, and named as a whole",
+TEST_CASE_METHOD(row_cycle_fixture, "row cycle: the shortest wait is refused, and the exception names all of it",
                  "[contract][rows][cycle]") {
   const std::size_t size = GENERATE(2, 3);
   const std::size_t rows_from = GENERATE(0, 1), rows_to = GENERATE(1, 3);  // the others are keys

@@ -17,7 +17,8 @@ struct cycle_fixture : own_place, cycle_scene {
 
 }  // namespace
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: of several processes, broken by the shortest wait, and named as a whole") {
+TEST_CASE_METHOD(cycle_fixture,
+                 "cycle: of several processes: the shortest wait is refused, and the exception names all of it") {
   const std::size_t size = GENERATE(2, 3, 8);
   const bool several = GENERATE(false, true);
   CAPTURE(size, several);
@@ -88,7 +89,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: a thread that waits for a lock of its ow
   CHECK(second.get() == "granted");
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: whoever closes it, the wait that ends first is refused") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: the wait that ends first is refused, whichever one closes it") {
   const auto one = process("one"), other = process("other");
   const bool tries = GENERATE(false, true);
   CAPTURE(tries);
@@ -123,7 +124,7 @@ TEST_CASE_METHOD(cycle_fixture, "cycle: whoever closes it, the wait that ends fi
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(cycle_fixture, "cycle: who has given up its wait and works on with what it holds is in none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a thread that gave up its wait and keeps its locks is in none") {
   const auto one = process("one"), other = process("other");
   std::promise<void> over, works_on;
   // Another thread of its process goes on waiting, so its wait stays on record.

@@ -165,8 +165,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a look at those who wait leaves out none t
   CHECK(held[0].waiters == 1);
 }
 
-TEST_CASE_METHOD(wake_fixture,
-                 "wake: who closes a deadlock cycle that another process has to break wakes that at once") {
+TEST_CASE_METHOD(wake_fixture, "wake: a process that closes a cycle wakes the one that has to break it at once") {
   const auto a = holder.acquire("a"), b = holder.acquire("b");
   // The other process sleeps, holds `b`, and waits for `a`.
   const auto wake_id = upper_hex(id128::random());
@@ -196,9 +195,9 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed en
   holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  const auto wake_id = wake_ids();
+  const auto before = wake_ids();
   root.run("DELETE FROM " + table("waiter"));
-  CHECK(eventually([&] { return wake_ids() == wake_id; }));
+  CHECK(eventually([&] { return wake_ids() == before; }));
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next") {

@@ -559,7 +559,7 @@ TEST_CASE_METHOD(wake_fixture,
 
 TEST_CASE_METHOD(
     wake_fixture,
-    "sqlite wake: a deadlock cycle is one as the database has it, and the wait that ends first is refused") {
+    "sqlite wake: the database decides whether there is a cycle, and its wait that ends first is refused") {
   const auto fence = holder.acquire("b");
   std::optional<view> claims(fixture.path);
   view other_tables(fixture.path);
@@ -604,8 +604,7 @@ TEST_CASE_METHOD(
   }
 }
 
-TEST_CASE_METHOD(wake_fixture,
-                 "sqlite wake: who closes a deadlock cycle that another process has to break wakes that once") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a process that closes a cycle wakes the one that has to break it, once") {
   const auto fence = holder.acquire("b");
   view other(fixture.path);
   REQUIRE(other.opened->claim_slot());

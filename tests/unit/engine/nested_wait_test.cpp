@@ -49,7 +49,8 @@ struct two_cycles {
 
 }  // namespace
 
-TEST_CASE_METHOD(two_cycles, "nested_wait: of two cycles that one wait closes each loses the wait that ends first") {
+TEST_CASE_METHOD(two_cycles,
+                 "nested_wait: of two cycles that one wait closes each is broken by its wait that ends first") {
   begin(GENERATE(false, true));
   CHECK(close(5s).empty());
   CHECK(short_wait.cycle().size() == 1);
@@ -58,7 +59,7 @@ TEST_CASE_METHOD(two_cycles, "nested_wait: of two cycles that one wait closes ea
   CHECK(wakes_long.times == 1);
 }
 
-TEST_CASE_METHOD(two_cycles, "nested_wait: a wait that is refused itself has no other one refused for it") {
+TEST_CASE_METHOD(two_cycles, "nested_wait: a wait that is refused itself causes no other refusal") {
   begin(GENERATE(false, true));
   CHECK(close(2s).size() == 1);  // it ends before the long one, and after the short one
   CHECK(short_wait.cycle().empty());

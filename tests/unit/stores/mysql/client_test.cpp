@@ -403,7 +403,7 @@ std::vector<deadlock_cycle> broken_by(const std::vector<nested_waiter>& waiters,
 
 }  // namespace
 
-TEST_CASE("deadlock cycles: what is held is read as it was written") {
+TEST_CASE("deadlock cycles: held locks are read as they were written") {
   std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
   all[0].until = instant{microseconds{107}};
   all[1].until = instant::max();
@@ -453,7 +453,7 @@ TEST_CASE("deadlock cycles: a row is held by the grant that its waiter has seen,
   CHECK(broken_by(waiters, grants, "B").empty());
 }
 
-TEST_CASE("deadlock cycles: another text is refused") {
+TEST_CASE("deadlock cycles: a malformed text is refused") {
   const auto lock = written({.locks = {held("a")}});
   for (const std::string& text : std::vector<std::string>{
            "", "x", lock, "12+" + lock, "+12" + lock, "12 61", "12 61:01", "12" + lock + "g", "12" + lock + ":g",
@@ -514,14 +514,14 @@ TEST_CASE("deadlock cycles: of waits that end together the youngest breaks it, a
   CHECK(found[0].others[1].waits_for == "b");
 }
 
-TEST_CASE("deadlock cycles: two that were written in the same microsecond have one youngest") {
+TEST_CASE("deadlock cycles: of two waits written in the same microsecond one is the youngest") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 5, {held("a")}),
                                            waiter("B", "two", "a", 5, {held("b")})};
   const auto grants = grants_of({"a", "b"});
   CHECK(broken_by(waiters, grants, "A").size() + broken_by(waiters, grants, "B").size() == 1);
 }
 
-TEST_CASE("deadlock cycles: a lock that is held no more, or by another grant, closes none") {
+TEST_CASE("deadlock cycles: a lock that was released, or has another grant, closes none") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "a", 2, {held("b")})};
   CHECK(broken_by(waiters, grants_of({"a", "b"}), "B").size() == 1);
@@ -535,7 +535,7 @@ TEST_CASE("deadlock cycles: a lock that is held no more, or by another grant, cl
   CHECK(broken_by(waiters, grants, "B").empty());
 }
 
-TEST_CASE("deadlock cycles: who waits for a deadlock cycle without being in it breaks none") {
+TEST_CASE("deadlock cycles: a process that waits for a cycle without being in it breaks none") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "a", 2, {held("b")}),
                                            waiter("C", "three", "a", 3, {held("c")})};
@@ -544,7 +544,7 @@ TEST_CASE("deadlock cycles: who waits for a deadlock cycle without being in it b
   CHECK(broken_by(waiters, grants, "B").size() == 1);
 }
 
-TEST_CASE("deadlock cycles: it counts once all have confirmed after the youngest began") {
+TEST_CASE("deadlock cycles: one counts once all its waits were confirmed after the youngest began") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
                                      waiter("C", "three", "a", 2, {held("c")})};
   const auto grants = grants_of({"a", "b", "c"});
