@@ -6,14 +6,14 @@
 namespace dlock::engine {
 
 namespace {
-/// A row that is free at each poll and taken at each take is fought over: after so many rounds it counts as busy.
+/// A row that is free at each poll and taken at each take is contended: after this many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
-/// How often in a row an overlooked waiter asks for a key that is held: one far from the server, whose polls take so
-/// long, and one that is notified, the more often it was passed over the more.
+/// How many takes in a row a starving waiter may send without having seen the key free: a fixed number for a distant
+/// one; for a notified one, a number that grows with how often it was passed over.
 constexpr unsigned tries_if_far = 4;
 constexpr unsigned tries_if_notified = 16;
 constexpr unsigned passed_over_per_try = 8;
-/// A process that has not taken the key so long after its turn has come, with fairness::fifo, may be stopped.
+/// A process that has not taken the key this long after its turn has come, with fairness::fifo, may be stopped.
 constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
 constexpr auto far_from = tenure_gap;
 }  // namespace
@@ -39,7 +39,7 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
     case outcome::unknown:
       why_ = answer.why;
       if (why_.text.empty()) why_.text = "no answer";
-      // A poll or a removal without an answer leaves nothing behind that a cancel could undo.
+      // A poll or a removal without a reply leaves nothing that a cancel could undo.
       if (last_ == step::poll || last_ == step::remove) return trouble(now);
       unknown_ = true;
       return go(step::resolve);
@@ -63,7 +63,7 @@ step acquire_machine::notified() noexcept {
 step acquire_machine::refused(instant now) {
   switch (last_) {
     case step::take: return tried_ > 0 ? held(now) : go(step::poll);
-    // Not expired any more, or removed by another taker: the take-over looks again itself (rule 2).
+    // The session is not expired any more, or another taker removed it: the take-over checks again (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);
     default: return busy_unseen(now);
@@ -95,7 +95,7 @@ bool acquire_machine::turn_is_over(instant now) noexcept {
 step acquire_machine::granted(const reply& answer, instant now, instant trusted_until) {
   fence_ = answer.fence;
   taken_over_ = last_ == step::take_over;
-  // Rule 4: judged by the session it was asked with.
+  // Rule 4: judged by the session that the request named.
   return go(now < trusted_until ? step::granted : step::give_back);
 }
 
@@ -107,7 +107,7 @@ step acquire_machine::given_back(instant now) {
 
 step acquire_machine::not_done(const fault& why, instant now) {
   if (why.contended) {
-    // A statement or transaction has the row locked for now. A read shows whether the key is held, and by whom.
+    // A statement or transaction has the row locked for now. A poll shows whether the key is held, and by whom.
     return last_ == step::take ? again_at_once(step::poll, now) : busy_unseen(now);
   }
   why_ = why;
@@ -121,16 +121,16 @@ step acquire_machine::again_at_once(step next, instant now) {
 }
 
 step acquire_machine::busy(instant now, std::chrono::microseconds remaining, bool sees_holder) {
-  // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
+  // Once the store replies, an earlier failure no longer explains why the wait ends in vain.
   why_ = fault{};
   unknown_ = false;
   waits_for_holder_ = true;
   return retries_.may_retry(now) ? pause_before_retry(now, remaining, sees_holder) : go(step::busy);
 }
 
-/// A process that takes the key again and again yields it for tenure_yield. A take that follows a poll
-/// comes too late for that if each of them is on its way for half that time, and so does one that follows a
-/// notification, which nearer waiters hear sooner. So such a waiter sends takes that have not seen the key free.
+/// A process that takes the key again and again yields it for tenure_yield. A take that follows a poll comes too late
+/// for that if each of them takes half that time, and so does one that follows a notification, which nearer waiters get
+/// sooner. So such a waiter sends takes without having seen the key free.
 step acquire_machine::held(instant now) {
   const auto if_far = far_ ? tries_if_far : 0;
   const auto if_notified = races_ ? std::min(starvation_.passed_over() / passed_over_per_try, tries_if_notified) : 0;

@@ -10,7 +10,7 @@
 
 namespace dlock::engine {
 
-/// What an acquire wants done next.
+/// The next step of an acquire.
 enum class step {
   take,       ///< send verb::take
   poll,       ///< send verb::poll
@@ -18,7 +18,8 @@ enum class step {
   remove,     ///< send session_verb::remove_expired for holder().holder
   take_over,  ///< send verb::take_over naming holder()
   pause,      ///< wait for pause() or a cancellation
-  resolve,    ///< the last statement may still run: see it gone and cancel its nonce, or have that done later
+  resolve,    ///< the last statement may still run: wait for its end and cancel its nonce, or leave that to the
+              ///< background
   give_back,  ///< granted, but too late to be trusted: release it
   granted,    ///< done: ours, with fence()
   busy,       ///< done: not ours, nothing wrong
@@ -45,17 +46,17 @@ class acquire_machine : public waiting_machine {
     bool poll_first = false;  ///< the key is known to be contended
     detail::retry_settings retry{};
     std::uint64_t seed = 0;
-    bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
+    bool patient = false;  ///< it has just held the key for long, so pauses begin with the longest
     unsigned rivals = 0;   ///< tenure_tracker::rivals()
   };
 
   explicit acquire_machine(const settings& given) noexcept;
 
   step begin() noexcept;
-  /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may be trusted.
-  /// `took`: how long the reply was awaited.
+  /// Handles the reply to the last step's statement. `trusted_until` is until when a grant by it may be trusted. `took`
+  /// is how long the reply took.
   step replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took = {});
-  /// The statement that the last step asked for was not done: it failed, or could not be sent.
+  /// The last step's statement was not executed: it failed, or could not be sent.
   step not_done(const fault& why, instant now);
   step paused() noexcept { return last_ = step::poll; }
   /// The pause is over because the key may be free.
@@ -63,11 +64,11 @@ class acquire_machine : public waiting_machine {
   step resolved(instant now) { return trouble(now); }
   step given_back(instant now);
 
-  /// A take need not let others go first any more that have waited for longer.
+  /// A take no longer has to yield to waiters that have waited longer.
   bool overtakes() const noexcept { return overtakes_; }
-  /// The last poll saw no holder, but an open transaction has the row of the key locked.
+  /// Whether the last poll saw no holder, but an open transaction has the row of the key locked.
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
-  /// How long a notified waiter lets other waiters go first that have been passed over more often.
+  /// How long a notified waiter yields to other waiters that were passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
   std::uint64_t fence() const noexcept { return fence_; }
   bool taken_over() const noexcept { return taken_over_; }
@@ -81,12 +82,12 @@ class acquire_machine : public waiting_machine {
   step granted(const reply& answer, instant now, instant trusted_until);
   step again_at_once(step next, instant now);
   step busy(instant now, std::chrono::microseconds remaining, bool sees_holder);
-  /// The same, and the present holder has been seen.
+  /// As busy(), after the present holder was seen.
   step held(instant now);
-  /// The same, and the present holder has not been seen.
+  /// As busy(), when the present holder was not seen.
   step busy_unseen(instant now) { return busy(now, retry_clock::no_bound, false); }
   step trouble(instant now);
-  /// Those who are to have the key first have not taken it for too long.
+  /// The waiters ahead of us have had their turn for longer than `longest_turn`.
   bool turn_is_over(instant now) noexcept;
   step pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder);
 
@@ -97,12 +98,12 @@ class acquire_machine : public waiting_machine {
   std::uint64_t fence_ = 0;
   unsigned statements_ = 0;
   unsigned at_once_ = 0;  // rounds without a pause since the last one
-  bool far_ = false;      // from the server, or it is slow
+  bool far_ = false;      // the server is far, or slow
   bool races_ = false;    // it was notified, and others may have been as well
   unsigned tried_ = 0;    // takes in held() since the last pause
   bool taken_over_ = false;
-  std::uint64_t left_fence_ = 0;  // of the last holder, while others are to have the key first
-  instant overtakes_at_{};        // so long they have for it
+  std::uint64_t left_fence_ = 0;  // of the last holder, while others have their turn
+  instant overtakes_at_{};        // deadline by which they must take it
   bool overtakes_ = false;
 };
 

@@ -56,9 +56,8 @@ void retry_clock::begin_pause(instant now, std::chrono::microseconds at_most, bo
   const auto bound = std::min(std::max(at_most, shortest_pause), time_remaining(settings_.deadline, now));
   const auto next = backoff_.next();
   pause_ = std::min(hurries ? std::min(next, backoff_.brief()) : next, bound);
-  // A limit counts polls, which come after the pauses that the policy asks for. When a lease ends that was not seen,
-  // and whether its end is notified of, is not known: it may be that of a process that dies, or clean-up has deleted
-  // the row.
+  // A limit counts polls, which come after the pauses of the policy. If the holder was not seen, it is unknown when its
+  // lease ends and whether its end is notified: its process may die, or clean-up may have deleted the row.
   const bool relies = sees_holder && !settings_.retry.limited();
   pause_if_notified_ = relies ? std::min(longest_if_notified, bound) : pause_;
 }

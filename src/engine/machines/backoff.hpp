@@ -12,20 +12,20 @@
 
 namespace dlock::engine {
 
-/// How long it is until `deadline`; instant::max() is never, on any clock. Negative: it has passed.
+/// The time until `deadline`; instant::max() is never, on any clock. Negative if it has passed.
 inline std::chrono::microseconds time_remaining(instant deadline, instant now) noexcept {
   return deadline == instant::max() ? std::chrono::microseconds::max() : std::chrono::microseconds{deadline - now};
 }
 
-/// The pauses of one waiter: pause * multiplier^n, capped, each shortened by a random part so that waiters of
-/// several processes do not march in step. Pure: the randomness comes from the seed.
+/// The pauses of one waiter: pause * multiplier^n, capped, each shortened by a random part so that waiters of several
+/// processes do not poll in step. Pure: the randomness comes from the seed.
 class backoff {
  public:
   backoff(const detail::retry_settings& policy, std::uint64_t seed) noexcept;
   std::chrono::microseconds next() noexcept;
-  /// From now on they are the longest.
+  /// From now on pauses are the longest.
   void grow() noexcept { pause_us_ = max_us_; }
-  /// One like the second, however many there were; it is not one of them.
+  /// A pause like the second one, whatever their number; it does not count as one of them.
   std::chrono::microseconds brief() noexcept;
 
  private:
@@ -39,7 +39,7 @@ class backoff {
   std::uint64_t state_;
 };
 
-/// Whether one waiter asks again, and how long it pauses before that. Pure: time is handed in.
+/// Whether one waiter retries, and how long it pauses before. Pure: time is passed in.
 class retry_clock {
  public:
   struct settings {
@@ -49,10 +49,10 @@ class retry_clock {
     std::uint64_t seed = 0;
   };
   static constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
-  /// Never zero: a poll must not follow a poll at once.
+  /// Never zero, so that a poll does not follow a poll at once.
   static constexpr std::chrono::microseconds shortest_pause{500};
-  /// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late,
-  /// and no more than that.
+  /// A waiter that the store notifies still polls after this time: if the store fails to notify it, the only
+  /// consequence is that the waiter is late.
   static constexpr std::chrono::microseconds longest_if_notified = std::chrono::seconds{10};
 
   explicit retry_clock(const settings& given) noexcept : settings_(given), backoff_(given.retry, given.seed) {}
@@ -60,19 +60,20 @@ class retry_clock {
   /// From now on its pauses are the longest.
   void grow() noexcept { backoff_.grow(); }
   bool may_retry(instant now) const noexcept;
-  /// What is left of retry_settings::limit.
+  /// The remaining retries of retry_settings::limit.
   unsigned remaining_retries() const noexcept;
-  /// The next pause begins. `at_most`: when the lease of the holder can end. `hurries`: it is brief. `sees_holder`:
+  /// Begins the next pause. `at_most` is when the holder's lease can end. `hurries`: the pause is brief. `sees_holder`:
   /// the store will notify the waiter of the end of that lease, if it notifies at all.
   void begin_pause(instant now, std::chrono::microseconds at_most, bool hurries, bool sees_holder) noexcept;
-  /// The pause is over because the key may be free: what is asked then is no retry.
+  /// The pause is over because the key may be free, so the next statement is no retry.
   void notified() noexcept { retries_ -= std::min(retries_, 1U); }
 
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
-  /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). `until_relied_on`:
-  /// how long it may be until a release of the present grant does so. Then a poll shows whether it is still that one.
+  /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). `until_relied_on` is
+  /// how long it may take until a release of the present grant does so. Then a poll shows whether that is still the
+  /// present grant.
   std::chrono::microseconds pause_if_registered(std::chrono::microseconds until_relied_on) const noexcept {
     if (until_relied_on.count() <= 0) return pause_if_notified_;
     return std::min(pause_, std::max(until_relied_on, shortest_pause));
@@ -86,13 +87,13 @@ class retry_clock {
   std::chrono::microseconds pause_if_notified_{0};
 };
 
-/// A machine that waits, for the holder of a key or for trouble to pass: what its caller sees of that. Pure, too.
+/// A machine that waits for the holder of a key, or for a failure to pass, as its caller sees it. Pure, too.
 class waiting_machine {
  public:
   const seen& holder() const noexcept { return holder_; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
-  /// While it pauses: the key is held, or its row is locked; otherwise something failed that may pass.
+  /// During a pause: the key is held, or its row is locked; otherwise there was a transient failure.
   bool waits_for_holder() const noexcept { return waits_for_holder_; }
   std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
   /// The pause of a waiter that the store notifies when the key may be free.

@@ -12,7 +12,7 @@ session_machine::session_machine(microseconds ttl, microseconds margin, instant 
     : ttl_(ttl), margin_(margin), due_(opened_sent + ttl / 3), deadline_(opened_sent + ttl - margin) {}
 
 session_machine::verdict session_machine::renewed(outcome answer, instant sent, instant now) noexcept {
-  // Rule 4: a reply that comes after the deadline revives nothing, a refusal ends it at once (rule 3).
+  // Rule 4: a reply after the deadline revives nothing. Rule 3: a refusal ends it at once.
   if (at(now) == verdict::over) return verdict::over;
   if (answer == outcome::yes) {
     deadline_ = std::max(deadline_, sent + ttl_ - margin_);

@@ -23,11 +23,12 @@ class session_machine {
 
   session_machine(std::chrono::microseconds ttl, std::chrono::microseconds margin, instant opened_sent) noexcept;
 
-  /// Of a renewal sent at `sent` whose reply was read at `now`. live: confirmed; late: no answer, try again at due().
+  /// Handles a renewal that was sent at `sent` and whose reply was read at `now`. live: confirmed; late: no reply,
+  /// retry at due().
   verdict renewed(outcome answer, instant sent, instant now) noexcept;
-  /// The store suspects that something is wrong: a renewal is due at once.
+  /// The store suspects a problem, so a renewal is due at once.
   void hurry(instant now) noexcept;
-  /// Looks at the clock only.
+  /// Checks only the clock.
   verdict at(instant now) noexcept;
 
   instant due() const noexcept { return due_; }
@@ -41,7 +42,7 @@ class session_machine {
   bool over_ = false;
 };
 
-/// max(50 ms, ttl/20) unless set. A lease with a separate expiry may be shorter than that: then the margin is a quarter
+/// max(50 ms, ttl/20) unless set. A lease with a separate expiry may be shorter than that; then the margin is a quarter
 /// of it.
 std::chrono::microseconds margin_for(std::chrono::microseconds ttl, std::chrono::microseconds set) noexcept;
 
@@ -53,7 +54,7 @@ class trust {
   explicit trust(std::int64_t until = for_ever) noexcept : until_(until) {}
   explicit trust(instant until) noexcept : until_(until.time_since_epoch().count()) {}
 
-  /// 0: it is over, and stays so.
+  /// Returns 0 if it is over, for ever.
   std::chrono::microseconds remaining(instant now) noexcept {
     auto end = until_.load(std::memory_order_acquire);
     while (end != over) {
@@ -63,7 +64,7 @@ class trust {
     }
     return std::chrono::microseconds{0};
   }
-  /// False if it was over. Never moves back.
+  /// Returns false if it was over. Never moves back.
   bool extend(instant until) noexcept {
     const auto wanted = until.time_since_epoch().count();
     auto end = until_.load(std::memory_order_acquire);

@@ -13,7 +13,7 @@ void starvation_detector::polled(const seen& holder, instant now) noexcept {
     holder_ = holder.holder;
     since_ = now;
   } else if (holder.fence != fence_ && now - since_ >= 4 * shortest_tenure) {
-    starving_ = true;  // for less time than that, others may just be slower than it is
+    starving_ = true;  // in a shorter time others may just be faster
   }
   if (holder.holder && has_second_turn(holder.holder)) outrun_ = true;
   fence_ = holder.fence;

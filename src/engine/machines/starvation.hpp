@@ -11,35 +11,35 @@
 
 namespace dlock::engine {
 
-/// How long a process may know of no waiter and not look for one when it releases a key (wake_knowledge).
+/// How long a process without known waiters may not look for one when it releases a key (wake_knowledge).
 constexpr microseconds quiet_without_waiters = std::chrono::milliseconds{10};
 /// How long a process takes a key again and again before it yields for the first time (tenure_tracker).
 constexpr microseconds shortest_tenure = std::chrono::milliseconds{50};
-/// So long it leaves the key alone then: no starving waiter pauses for longer, with the default retry_policy.
+/// How long it yields then: no starving waiter pauses for longer, with the default retry_policy.
 constexpr microseconds tenure_yield = std::chrono::milliseconds{20};
-/// A process that leaves a key alone for so long anyway need not yield.
+/// A process that already pauses this long between grants need not yield.
 constexpr microseconds tenure_gap = std::chrono::milliseconds{5};
 /// Where the store notifies all waiters at once: how much earlier a waiter asks for each time that it was passed over.
 constexpr microseconds waiter_precedence = std::chrono::milliseconds{1};
 
-/// Whether the release of the grant with that nonce looks for a waiter in any case: it was asked for by a process that
-/// had waited, or that serves in order. Waiters see the nonce, and so need not poll to see whether the key is free,
+/// Whether the release of the grant with that nonce looks for a waiter in any case: a process requested it that had
+/// waited, or that uses fairness::fifo. Waiters see the nonce, and so need not poll to see whether the key is free,
 /// even if it changes hands before they could rely on quiet_without_waiters.
 constexpr bool promises_to_look(std::uint64_t nonce) noexcept { return nonce % 2 != 0; }
 
-/// Whether a waiter is passed over: it has seen the same process for a while, with a grant that is another at each
-/// poll, or has seen a process have a second turn after that of another. Then it polls faster until it has its turn.
-/// However many processes take turns, those that have not had theirs outrun those that have. Pure.
+/// Whether a waiter is passed over: it has seen the same process for a while, with another grant at each poll, or has
+/// seen a process have a second turn after that of another. Then it polls faster until it has its turn. However many
+/// processes take turns, those that have not had theirs poll faster than those that have. Pure.
 class starvation_detector {
  public:
-  /// A waiter that has seen the key change hands for so long, and so often, counts as overlooked.
+  /// A waiter counts as starving once it has seen the key change hands at least `often` times within `patience`.
   static constexpr microseconds patience = std::chrono::seconds{1};
   static constexpr unsigned often = 4;
-  /// So many turns back it recognises a process.
+  /// How many turns back it recognises a process.
   static constexpr std::size_t turns_known = 16;
 
   void polled(const seen& holder, instant now) noexcept;
-  /// It is to poll faster.
+  /// Whether it should poll faster.
   bool hurries() const noexcept { return starving_ || outrun_; }
   /// One process takes the key again and again, or several take turns without the waiter for long.
   bool overlooked(instant now) const noexcept {
@@ -47,20 +47,21 @@ class starvation_detector {
   }
   /// How often the key was seen to change hands.
   unsigned passed_over() const noexcept { return passed_over_; }
-  /// When the grant that was polled last was seen for the first time.
+  /// When the grant that was polled last was first seen.
   instant seen_since() const noexcept { return grant_since_; }
-  /// How long it is until a release of the grant that was polled last looks for waiters (wake_knowledge). Twice as long
-  /// as its holder counts, because that one's statement may be on its way for a while.
+  /// How long it takes until a release of the grant that was polled last looks for waiters (wake_knowledge). Twice the
+  /// holder's own time, because the holder's statement may take a while.
   microseconds until_relied_on(instant now) const noexcept {
     if (promised_) return microseconds{0};
     return holder_ ? microseconds{grant_since_ + 2 * quiet_without_waiters - now} : microseconds::max();
   }
 
  private:
-  /// Whether that process had a turn before, and another had one since.
+  /// Whether that process had a turn before, and another one since.
   bool has_second_turn(const id128& holder) noexcept;
 
-  std::array<id128, turns_known> turns_{};  // the last ones that were seen; of one process in a row, one
+  std::array<id128, turns_known>
+      turns_{};  // the last ones that were seen; several in a row of one process count as one
   unsigned turns_seen_ = 0;
   id128 holder_{};
   std::uint64_t fence_ = 0;
@@ -69,7 +70,7 @@ class starvation_detector {
   instant first_poll_{};
   unsigned passed_over_ = 0;
   bool promised_ = false;
-  bool starving_ = false;  // one process has had all that it saw
+  bool starving_ = false;  // one process has had all turns that it saw
   bool outrun_ = false;    // one process has had a second turn
 };
 

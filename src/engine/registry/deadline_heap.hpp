@@ -7,12 +7,12 @@
 
 namespace dlock::engine {
 
-/// Those that wait for a time to come, the first at the front. A pairing heap that is linked through its items, so
-/// nothing here can fail. An item must have left before it is destroyed.
+/// Items that wait for a time, the earliest at the front. A pairing heap that links through its items, so nothing can
+/// fail. An item must leave it before it is destroyed.
 template <class Item>
 class deadline_heap {
  public:
-  /// A member of an item, which stands in one heap at a time through it.
+  /// A member of an item, by which it is in one heap at a time.
   class link {
    public:
     bool set() const noexcept { return set_; }
@@ -20,19 +20,19 @@ class deadline_heap {
    private:
     friend class deadline_heap;
     instant until_{};
-    Item* child_ = nullptr;     // the first of those below it, none of which comes before it
-    Item* next_ = nullptr;      // below the same one
-    Item* previous_ = nullptr;  // likewise; of the first child: its parent
+    Item* child_ = nullptr;     // the first of its children, none of which comes before it
+    Item* next_ = nullptr;      // its next sibling
+    Item* previous_ = nullptr;  // its previous sibling, or its parent if it is the first child
     bool set_ = false;
   };
 
   explicit deadline_heap(link Item::*link_of) noexcept : link_(link_of) {}
 
   bool empty() const noexcept { return first_ == nullptr; }
-  /// instant::max(): there is none.
+  /// instant::max() if the heap is empty.
   instant first() const noexcept { return empty() ? instant::max() : (first_->*link_).until_; }
   Item& front() const noexcept { return *first_; }
-  /// Adds or moves it. Says whether it is the first now.
+  /// Adds or moves it. Returns whether it is the first now.
   bool set(Item& item, instant until) noexcept {
     remove(item);
     auto& own = item.*link_;
@@ -41,7 +41,7 @@ class deadline_heap {
     first_ = joined(first_, &item);
     return first_ == &item;
   }
-  /// If it is there.
+  /// Removes it if it is there.
   void remove(Item& item) noexcept {
     auto& own = item.*link_;
     if (!own.set_) return;
@@ -63,7 +63,7 @@ class deadline_heap {
   }
 
  private:
-  /// Of two heaps, or of one: the later one is the first child of the earlier one.
+  /// Joins two heaps, one of which may be empty: the later one becomes the first child of the earlier one.
   Item* joined(Item* a, Item* b) const noexcept {
     if (a == nullptr || b == nullptr) return a != nullptr ? a : b;
     if ((b->*link_).until_ < (a->*link_).until_) std::swap(a, b);
@@ -74,7 +74,7 @@ class deadline_heap {
     if (below.next_ != nullptr) (below.next_->*link_).previous_ = b;
     return a;
   }
-  /// Of children: first by pairs, then the pairs, which keeps the heap flat.
+  /// Joins children, first in pairs and then the pairs, which keeps the heap flat.
   Item* joined_list(Item* child) const noexcept {
     Item* pairs = nullptr;
     while (child != nullptr) {

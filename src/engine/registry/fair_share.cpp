@@ -27,7 +27,8 @@ bool tenure_tracker::is_over(const lock_key& key, instant now) noexcept {
 void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexcept {
   const base::lock_guard lock(mutex_);
   auto& slot = keys_.slot_of(key);
-  // Until it was asked for: its statement may be under way for longer than that, and the key is not left alone then.
+  // Measured until the request, because its statement may take longer than that, and meanwhile the key is not left
+  // alone.
   const auto gap = got.asked - slot.released;
   const bool again =
       slot.key == key.hash() && slot.released != instant{} &&
@@ -52,7 +53,7 @@ void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned
   const base::lock_guard lock(mutex_);
   auto* const slot = keys_.find(key);
   if (slot == nullptr || slot->fence != fence) return;
-  // One of them is this process itself, if the server has not seen yet that it waits no longer.
+  // This process counts as one of them if the server has not noticed yet that it does not wait any more.
   slot->waiters = slot->watched && now - slot->used < idle_gap ? waiters - 1 : waiters;
 }
 
@@ -76,7 +77,7 @@ void wake_knowledge::granted(const lock_key& key, std::uint64_t nonce, bool wait
     at = &keys_.slot_of(key);
     *at = {.key = key.hash(), .nobody_at = asked_at};
   } else if (at->nonce == 0 && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
-    // It was free for so long that a waiter would have taken it.
+    // It was free long enough for a waiter to take it.
     at->nobody_at = asked_at;
   }
   if (waited) at->nobody_at = instant{};
@@ -94,7 +95,7 @@ void wake_knowledge::looked(const lock_key& key, std::uint64_t nonce, unsigned w
   const base::lock_guard lock(mutex_);
   auto* at = keys_.find(key);
   const bool ours = at != nullptr && at->nonce == nonce;
-  if (waiters == 0 && !ours) return;  // of a grant that came after it, nothing is known
+  if (waiters == 0 && !ours) return;  // nothing is known of a later grant
   if (at == nullptr) {
     at = &keys_.slot_of(key);
     *at = {.key = key.hash()};

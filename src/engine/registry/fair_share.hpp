@@ -31,18 +31,18 @@
 
 namespace dlock::engine {
 
-/// What is known of the keys that were used last, each by its hash; what it forgets is as if it had never been. An
-/// entry has the members `key`, that hash, and `used`, a time. Not thread-safe.
+/// Facts about the keys that were used last, each by its hash. A forgotten key counts as never used. An entry has the
+/// members `key`, that hash, and `used`, a time. Not thread-safe.
 template <class Entry>
 class recent_keys {
  public:
-  /// Null: nothing is known of it.
+  /// Returns null if nothing is known of the key.
   Entry* find(const lock_key& key) noexcept {
     auto& set = set_of(key);
     const auto found = std::find_if(set.begin(), set.end(), [&](const Entry& each) { return each.key == key.hash(); });
     return found != set.end() ? &*found : nullptr;
   }
-  /// The key's own one, or that of its set which was used longest ago.
+  /// Returns the key's own entry, or the one of its set that was used longest ago.
   Entry& slot_of(const lock_key& key) noexcept {
     if (auto* const found = find(key)) return *found;
     auto& set = set_of(key);
@@ -55,32 +55,34 @@ class recent_keys {
   std::array<std::array<Entry, 8>, 64> sets_{};
 };
 
-/// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in.
+/// How long this process has had its keys, one grant after the other. Pure except for its mutex: time is passed in.
 class tenure_tracker {
  public:
-  /// How long a process takes a key again and again before it yields; twice as long each time no other process came.
+  /// How long a process takes a key again and again before it yields; twice as long each time when no other process
+  /// came.
   static constexpr microseconds shortest = shortest_tenure;
   static constexpr microseconds longest = std::chrono::seconds{2};
   static constexpr microseconds yield_time = tenure_yield;
   static constexpr microseconds idle_gap = tenure_gap;
   static constexpr microseconds precedence = waiter_precedence;
 
-  /// How long a key is to be left alone before this process takes it.
+  /// How long this process must leave a key alone before it takes it.
   microseconds time_to_yield(const lock_key& key, instant now) noexcept;
-  /// Whether this process, which holds the key, has had it for so long that it leaves it alone for a while next.
+  /// Whether this process, which holds the key, has held it long enough that it must yield after this grant.
   bool is_over(const lock_key& key, instant now) noexcept;
   struct acquisition {
     std::uint64_t fence = 0;
-    bool counts = true;  ///< the fence is one more than that of the grant before, whichever process had that. Otherwise
-                         ///< the time alone says whether another process has had the key since
+    bool counts = true;  ///< the fence is one more than that of the previous grant, of any process; otherwise only the
+                         ///< time shows whether another process has had the key since the time alone says whether
+                         ///< another process has had the key since
     bool watched = false;  ///< the store notified this process, and may have done so until now
-    instant asked{};       ///< when the statement was sent that got it
+    instant asked{};       ///< when the statement that got it was sent
     instant now{};
   };
   void granted(const lock_key& key, const acquisition& got) noexcept;
-  /// Just before released(): so many waiters were notified.
+  /// Called just before released(): that many waiters were notified.
   void notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept;
-  /// How many others come before this process, if it has just released the key to waiters.
+  /// How many waiters come before this process, if it has just released the key to them.
   unsigned rivals(const lock_key& key, instant now) noexcept;
   void released(const lock_key& key, std::uint64_t fence, instant now) noexcept;
 
@@ -88,8 +90,8 @@ class tenure_tracker {
   struct tenure {
     std::uint64_t key = 0;  // its hash
     std::uint64_t fence = 0;
-    instant begun{};     // or the last moment
-    instant released{};  // zero: held
+    instant begun{};     // or the last yield
+    instant released{};  // zero while it is held
     instant used{};
     microseconds length{0};
     bool yielded = false;
@@ -108,12 +110,12 @@ class wake_knowledge {
  public:
   static constexpr microseconds quiet = quiet_without_waiters;
 
-  /// `nonce` names the grant. `asked_at`: when the take was sent. `waited`: it had been refused before.
+  /// `nonce` names the grant. `asked_at` is when the take was sent. `waited`: a take had been refused before.
   void granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept;
   /// Whether a release that is sent now looks for a waiter.
   bool looks(const lock_key& key, instant now) noexcept;
-  /// The release of that grant, sent then, looked, and woke so many waiters. The process may have been granted the key
-  /// again meanwhile.
+  /// The release of that grant, sent at `sent`, looked for waiters and woke that many. The process may have been
+  /// granted the key again meanwhile.
   void looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept;
   /// Its release did not look.
   void released(const lock_key& key, std::uint64_t nonce, instant now) noexcept;
@@ -121,8 +123,8 @@ class wake_knowledge {
  private:
   struct entry {
     std::uint64_t key = 0;    // its hash
-    instant nobody_at{};      // zero: not known
-    std::uint64_t nonce = 0;  // of the grant that has it; 0: released
+    instant nobody_at{};      // zero if unknown
+    std::uint64_t nonce = 0;  // of the present grant; 0 if it is released
     instant used{};
   };
 

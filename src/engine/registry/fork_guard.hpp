@@ -8,15 +8,15 @@
 
 namespace dlock::engine {
 
-/// Counted up in each child of a fork, by a pthread_atfork handler.
+/// Incremented in each child of a fork by a pthread_atfork handler.
 DLOCK_EXPORT extern std::atomic<unsigned> forks;
 
-/// How many forks lie between this process and the first one that asked: a child sees another number than its
-/// parent. An atomic load.
+/// The number of forks between this process and the first one that asked: a child sees another number than its parent.
+/// An atomic load.
 inline unsigned fork_generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
-/// The one object of its type in this process, made when it is first asked for. A forked child has its own, because a
-/// thread of its parent may have had the mutex of the parent's. Never destroyed: static objects may lock while the
+/// The only object of its type in this process, made when it is first used. A forked child has its own, because a
+/// thread of its parent may have locked the parent's mutex. Never destroyed, because static objects may lock while the
 /// program ends. Any thread.
 template <class Object>
 Object& one_per_process() {
@@ -33,7 +33,7 @@ Object& one_per_process() {
   return found->object;
 }
 
-/// Throws lock_refused: a service of another process can't be used in this one.
+/// Throws lock_refused, because a service of another process can't be used in this one.
 DLOCK_EXPORT [[noreturn]] void throw_forked();
 
 }  // namespace dlock::engine

@@ -11,7 +11,7 @@ grant::~grant() { delete lost_.load(std::memory_order_acquire); }
 
 std::shared_ptr<grant> grant::alive() noexcept {
   try {
-    return shared_from_this();  // without a copy of the weak pointer, which weak_from_this() makes
+    return shared_from_this();  // avoids the copy of the weak pointer that weak_from_this() makes
   } catch (const std::bad_weak_ptr&) {
     return nullptr;
   }
@@ -42,7 +42,8 @@ void grant::set_reason(loss_reason why) noexcept {
   reason.compare_exchange_strong(none, why);
 }
 
-// Whoever asks first while the holder is being notified sees the other's store: both sides are sequentially consistent.
+// Both sides are sequentially consistent: of a holder that asks for its token and a thread that notifies it at the same
+// time, at least one sees the other's store.
 
 std::stop_token grant::lost_token() {
   auto* source = lost_.load();

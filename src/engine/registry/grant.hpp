@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What this process holds, asks for, or has still to free: one object for one grant of one key, from before it is
-/// asked for until nothing of it is left at the server. It is made before anything is sent, and every list that it may
-/// come to stand in links through it, so that nothing that can fail stands between the store's yes and the books.
+/// One grant of one key that this process holds, asks for, or must still free. It exists from before the request until
+/// nothing of it is left at the server. It is made before anything is sent, and it is linked intrusively into every
+/// list, so that recording a grant cannot fail.
 
 #include <algorithm>
 #include <atomic>
@@ -34,7 +34,7 @@ enum class grant_state : std::uint8_t {
   asked,      ///< not ours, as far as we know
   held,       ///< ours
   releasing,  ///< its last lease has ended
-  lost,       ///< not to be trusted any more
+  lost,       ///< not trusted any more
 };
 
 struct grant : std::enable_shared_from_this<grant> {
@@ -53,43 +53,43 @@ struct grant : std::enable_shared_from_this<grant> {
   instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
   instant cap{instant::max()};  // max_hold
-  trust own_end{};              // of a separate expiry
+  trust own_end{};              // for a separate expiry
 
-  /// Where the lease stands that was granted; those that entered again don't count. A thread's own owner enters again
-  /// only if that is on its stack. null: nowhere, it has ended. by_mutex: only its owner can end it.
+  /// The address of the lease that was granted, without those that entered again. A thread's own owner enters again
+  /// only if that is on its stack. null if it has none, or has ended. by_mutex: only its owner can end it.
   std::atomic<const void*> anchor{nullptr};
   static const char by_mutex;
 
-  // A service may hold very many of these: what is small stands together.
+  // A service may hold very many of these, so small members are kept together.
   lease_kind kind = lease_kind::session;
   bool renewable = false;  // renewal::manual
   bool in_order = false;   // fairness::fifo: others may have registered for it at any time
-  bool fenced = true;      // capabilities::fence: otherwise `fence` names the grant, and is internal
+  bool fenced = true;      // capabilities::fence; otherwise `fence` names the grant, and is internal
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
-  std::atomic<instant> lost_at{instant{}};  // when that was noticed; zero: not yet
-  std::atomic<bool> notified{false};        // its holder was notified of the loss: the callbacks have ended
-  bool listed = false;                      // in held_locks, and guarded by its shard
-  bool outlived = false;  // so is this: no lease, and its transactions have their outcome: it is being freed
-  bool linked = false;    // in the list of its session, and guarded by the mutex of session_keeper
+  std::atomic<instant> lost_at{instant{}};  // when the loss was noticed; zero if it wasn't
+  std::atomic<bool> notified{false};        // its holder was notified of the loss, and the callbacks have ended
+  bool listed = false;                      // it is in held_locks; guarded by its shard
+  bool outlived = false;  // guarded by its shard: it has no lease, its transactions have ended, and it is being freed
+  bool linked = false;    // it is in the list of its session; guarded by the mutex of session_keeper
 
-  /// Guarded by the shard of held_locks, but for one thing: an inner lease ends without it (leave_inner()).
+  /// Guarded by the shard of held_locks, except that an inner lease ends without it (leave_inner()).
   std::atomic<std::uint32_t> leases{1};
   // Guarded by the shard of held_locks:
-  std::uint32_t transactions = 0;  // open ones, before whose outcome the key is not freed
-  std::uint32_t verified = 0;      // of them: those that verified it, and have the row locked
-  std::thread::id verified_on{};   // the last of these
+  std::uint32_t transactions = 0;  // open ones; the key is not freed before they end
+  std::uint32_t verified = 0;      // those of them that verified it, and have the row locked
+  std::thread::id verified_on{};   // the thread of the last of these
   grant* same_bucket = nullptr;
   grant* next_of_owner = nullptr;
-  grant** link_of_owner = nullptr;  // what points to this one
+  grant** link_of_owner = nullptr;  // the pointer to this one
 
   // Guarded by the mutex of session_keeper:
   grant* previous = nullptr;
   grant* next = nullptr;
 
-  /// Set before it is asked for, if it has a separate deadline.
+  /// Set before the request, if it has a separate deadline.
   std::unique_ptr<grant_deadline> deadline{};
-  /// Likewise, if that is an expiry in its row.
+  /// Set before the request, if that deadline is an expiry in its row.
   std::unique_ptr<renewal_state> renewal{};
 
   // Guarded by the mutex of notifier:
@@ -99,19 +99,19 @@ struct grant : std::enable_shared_from_this<grant> {
   std::shared_ptr<grant> next_deferred{};
   std::shared_ptr<doubt> in_doubt{};  // cancel: the connection that may still run the attempt
   instant deferred_at{};
-  instant earliest{};    // release of a lost one: its margin has passed
-  instant not_before{};  // until then: only if its holder was notified
+  instant earliest{};    // release of a lost one: when its margin has passed
+  instant not_before{};  // before that time only if its holder was notified
   instant give_up{};
-  bool cancels = false;     // by session and nonce; otherwise it is released by session and fence
-  bool lasting = false;     // cancel: no end of the connection makes it certain; tried until give_up
-  bool unanswered = false;  // release: one try of it may have been done
+  bool cancels = false;     // it is cancelled by session and nonce; otherwise it is released by session and fence
+  bool lasting = false;     // cancel: no end of the connection makes it certain, so it is retried until give_up
+  bool unanswered = false;  // release: an attempt of it may have been executed
   bool reported = true;     // release: its result was reported; later results are not
-  bool trusted = false;     // release: it was, when the release began
+  bool trusted = false;     // release: it was trusted when the release began
 
   std::uint64_t hash() const noexcept { return key.hash(); }
-  /// Null: its end has begun.
+  /// Returns null if its end has begun.
   std::shared_ptr<grant> alive() noexcept;
-  /// One lease ends that is not the last. False: it may be the last.
+  /// Drops one lease if others remain; returns false if this may be the last.
   bool leave_inner() noexcept {
     auto now = leases.load(std::memory_order_relaxed);
     while (now > 1) {
@@ -119,11 +119,11 @@ struct grant : std::enable_shared_from_this<grant> {
     }
     return false;
   }
-  /// Whether it ends though its owner waits for something else.
+  /// Whether it ends even while its owner waits for something else.
   bool freed_by_time() const noexcept { return kind == lease_kind::expiring || cap != instant::max(); }
-  /// As users see it: 0 where the store has no fences.
+  /// The fence for users: 0 if the store has none.
   std::uint64_t fence_shown() const noexcept { return fenced ? fence : 0; }
-  /// A statement about this very grant.
+  /// A request about this grant.
   request ask(verb action) const noexcept {
     return {.action = action,
             .resource = key.view(),
@@ -135,7 +135,7 @@ struct grant : std::enable_shared_from_this<grant> {
             .min_hold = min_hold,
             .request_id = owner->request_id};
   }
-  /// The release that is sent now. Once min_hold has passed the key is freed, and only such a release looks for a
+  /// The release that is sent now. After min_hold the release frees the key, and only such a release looks for a
   /// waiter.
   request ask_release(instant now) const noexcept {
     auto made = ask(verb::release);
@@ -146,30 +146,30 @@ struct grant : std::enable_shared_from_this<grant> {
   bool is_attempt(const id128& session, std::uint64_t of) const noexcept {
     return nonce == of && pin && pin->id == session;
   }
-  /// When a release of it that begins now is given up: by then its expiry has freed it.
+  /// When to give up a release that begins now: by then its expiry has freed the key.
   instant release_given_up(instant now) noexcept {
-    // The caller may have extended it. Before the caller has the lease, own_end is without a limit.
+    // The caller may have extended it. Before the caller has the lease, own_end has no limit.
     const auto own = own_end.remaining(now);
     const bool extended = kind != lease_kind::session && own != microseconds::max();
     const auto longest = extended ? std::max(ttl, own) : ttl;
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
-  /// When it is, by a caller that goes on trying. `answered`: the store has answered just now. What it could not be
-  /// asked about may be there until its own expiry.
+  /// When to give up, for a caller that retries. `answered`: the store has just replied. A lock that it could not be
+  /// asked about may exist until its own expiry.
   instant given_up(bool answered) const noexcept {
     return answered || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
   }
-  /// How long it can be trusted; 0: lost.
+  /// How long it can be trusted; 0 if it is lost.
   microseconds remaining(instant now) noexcept;
-  /// Whether the server must have kept it until now, by our clock, whatever became of it here.
+  /// Whether, by our clock, the server must have kept it until now, whatever its state is here.
   bool outlives(instant now) noexcept;
-  /// Why left() is 0.
+  /// Why remaining() is 0.
   loss_reason why(instant now) noexcept;
   /// Sets the reason if there is none yet.
   void set_reason(loss_reason why) noexcept;
 
   std::stop_token lost_token();
-  /// Notifies the holder of the loss: its stop token is stopped from now on, and the callbacks run.
+  /// Notifies the holder of the loss: requests stop on its token, and so runs the callbacks.
   void notify_holder() noexcept;
 
  private:
@@ -177,7 +177,7 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<std::stop_source*> lost_{nullptr};  // made when somebody asks for it
 };
 
-/// Grants that wait for something, first in, first out. Links through a member of theirs: it allocates nothing.
+/// Waiting grants, first in, first out. Links through a member of theirs, so it allocates nothing.
 template <std::shared_ptr<grant> grant::*next>
 class grant_list {
  public:
@@ -185,7 +185,7 @@ class grant_list {
   grant_list(const grant_list&) = delete;
   grant_list& operator=(const grant_list&) = delete;
   ~grant_list() {
-    while (first_ != nullptr) pop_front();  // not by recursion
+    while (first_ != nullptr) pop_front();  // without recursion
   }
 
   bool empty() const noexcept { return first_ == nullptr; }
@@ -201,7 +201,7 @@ class grant_list {
     (last_ == nullptr ? first_ : last_->*next) = std::move(grant);
     last_ = last;
   }
-  /// Before the first that is to be freed later; at the end, if they come in order.
+  /// Inserts it before the first one that is freed later, which is at the end if they come in order.
   void insert_by_earliest(std::shared_ptr<grant> grant) noexcept {
     if (last_ == nullptr || last_->earliest <= grant->earliest) return push_back(std::move(grant));
     auto* at = &first_;
@@ -221,7 +221,7 @@ class grant_list {
   grant* last_ = nullptr;
 };
 
-// They stand in their heaps only while their grant is held, so it leaves them before it is destroyed.
+// They are in their heaps only while their grant is held, so they leave them before they are destroyed.
 
 /// The local deadline of a grant. Guarded by the mutex of grant_lifecycle.
 struct grant_deadline {
@@ -231,16 +231,16 @@ struct grant_deadline {
   deadline_heap<grant_deadline>::link link{};
 };
 
-/// The renewal of a grant whose own expiry keeps its lease. `due` is guarded by the mutex of row_renewer. The rest
-/// belongs to the renewal that is under way.
+/// The renewal of a grant whose own expiry keeps its lease. The mutex of row_renewer guards `due`. The rest belongs to
+/// the renewal in progress.
 struct renewal_state {
   explicit renewal_state(grant& whose) noexcept : of(whose) {}
 
   grant& of;
   deadline_heap<renewal_state>::link due{};  ///< by the time of its next renewal
-  bool met_row_lock = false;                 ///< the last one did
+  bool met_row_lock = false;                 ///< the last renewal met one
   statement send{};
-  std::shared_ptr<grant> under_way{};  ///< until it is answered
+  std::shared_ptr<grant> under_way{};  ///< keeps the grant alive until the renewal is answered
 };
 
 }  // namespace dlock::engine

@@ -64,7 +64,7 @@ held_locks::found held_locks::find(const owner_state& owner, const lock_key& key
   });
   if (!enter || !result.within_reach || result.being_freed) return result;
   result.entered = true;
-  // None: the one before has ended, and the key waits for a transaction's outcome.
+  // Without a lease: the previous one has ended, and the key waits for a transaction's outcome.
   result.first = result.held->leases.fetch_add(1, std::memory_order_relaxed) == 0;
   return result;
 }
@@ -120,7 +120,7 @@ held_locks::leave_result held_locks::leave(grant& grant, bool in_transaction) no
   const base::lock_guard lock(in.mutex);
   if (--grant.leases > 0) return leave_result::inner;
   if (grant.transactions > 0 || in_transaction) {
-    // Until the outcome the thread that holds it may enter it again from wherever it is.
+    // Until the outcome the thread that holds it may enter it again at any place.
     grant.anchor.store(is_own_owner(*grant.owner) ? end_of_own_stack() : nullptr);
   }
   if (grant.transactions > 0) return leave_result::later;
@@ -135,7 +135,7 @@ held_locks::leave_result held_locks::leave(grant& grant, bool in_transaction) no
 held_locks::leave_result held_locks::leave_after_all(grant& grant) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (--grant.transactions > 0 || grant.leases > 0) return leave_result::later;  // entered again meanwhile
+  if (--grant.transactions > 0 || grant.leases > 0) return leave_result::later;  // it was entered again meanwhile
   unlist(in, grant);
   return leave_result::last;
 }
@@ -152,7 +152,8 @@ bool held_locks::transaction_ended(grant& grant, bool verified) noexcept {
   const base::lock_guard lock(in.mutex);
   if (verified) --grant.verified;
   if (--grant.transactions > 0 || grant.leases > 0) return false;
-  if (grant.state.load() != grant_state::held) {  // lost: nothing is left to be freed, and the service may have ended
+  if (grant.state.load() !=
+      grant_state::held) {  // it was lost: there is nothing to free, and the service may have ended
     unlist(in, grant);
     return false;
   }
@@ -169,7 +170,7 @@ void held_locks::abandon(const owner_state& owner, const std::function<bool(cons
                          std::vector<std::shared_ptr<grant>>& mine) {
   for (auto& in : shards_) {
     const base::lock_guard lock(in.mutex);
-    const struct taken_out {  // also without the memory for all
+    const struct taken_out {  // also if memory runs out
       shard& from;
       std::vector<std::shared_ptr<grant>>& all;
       std::size_t at;

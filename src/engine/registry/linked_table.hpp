@@ -9,7 +9,7 @@
 
 namespace dlock::engine {
 
-/// Where linked_table finds hash and link of a member: `std::uint64_t T::hash() const`, `T* same_bucket`.
+/// The hash and link of a member: `std::uint64_t T::hash() const`, `T* same_bucket`.
 struct linked_by_bucket {
   template <class T>
   static std::uint64_t hash(const T& of) noexcept {
@@ -21,13 +21,13 @@ struct linked_by_bucket {
   }
 };
 
-/// A hash table that links through its members. Adding one can't fail: without memory for more buckets they get longer.
-/// Owns nothing. Thread safety: none.
+/// A hash table that links through its members. Adding one can't fail: without memory for more buckets, the buckets get
+/// longer. It owns nothing. Thread safety: none.
 template <class T, class Links = linked_by_bucket>
 class linked_table {
  public:
-  /// The first with that hash for which `is` says so; null: none. Of those with one hash the one added last comes
-  /// first.
+  /// Returns the first member with that hash for which `is` returns true, or null. Of members with one hash, the one
+  /// that was added last comes first.
   template <class Is>
   T* find(std::uint64_t hash, Is&& is) const {
     T* at = buckets_[bucket_of(hash)];
@@ -64,7 +64,7 @@ class linked_table {
       std::vector<T*> before(buckets_.size() * 2);
       before.swap(buckets_);
       for (T* each : before) {
-        T* turned = nullptr;  // turned round twice, a bucket keeps its order
+        T* turned = nullptr;  // reversed twice, a bucket keeps its order
         while (each != nullptr) turned = std::exchange(each, std::exchange(Links::next(*each), turned));
         while (turned != nullptr) {
           T* const after = Links::next(*turned);

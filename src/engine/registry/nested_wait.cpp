@@ -11,10 +11,11 @@
 
 namespace dlock::engine {
 
-/// All of this process.
+/// All nested waits of this process.
 struct nested_waits {
   using by_key = std::unordered_multimap<std::uint64_t, nested_wait*>;
-  /// A wait, and that of the thread that holds what it waits for; null: no waiting thread of this process does.
+  /// A wait, and the wait of the thread that holds what it waits for, or null if no waiting thread of this process
+  /// does.
   struct behind {
     nested_wait& wait;
     const behind* holder;
@@ -29,11 +30,11 @@ struct nested_waits {
 
   base::mutex mutex{};
   by_key holders DLOCK_GUARDED_BY(mutex){};  // by the hashes of the keys that they hold
-  by_key waiters DLOCK_GUARDED_BY(mutex){};  // by that of the key that they wait for
+  by_key waiters DLOCK_GUARDED_BY(mutex){};  // by the hash of the key that they wait for
 
   static nested_waits& all() { return one_per_process<nested_waits>(); }
 
-  /// Those that hold it, or have the turn before it.
+  /// Calls `use` for the threads that hold it, or have the turn before it.
   template <class Use>
   void for_each_holder(const nested_wait::awaited& what, const Use& use) const DLOCK_REQUIRES(mutex) {
     const auto [first, last] = holders.equal_range(what.key->hash());
@@ -41,9 +42,9 @@ struct nested_waits {
       if (at->second->holds(what)) use(*at->second);
     }
   }
-  // The waits that have begun form no deadlock cycle of locks that are still held, so what follows them ends.
+  // Earlier waits form no cycle of locks that are still held, so this loop ends.
 
-  /// Whether a wait for that is one for `whose`, through the waits on the path.
+  /// Whether a wait for `what` leads, through the waits on `path`, to a lock of `whose`.
   bool leads_to(const nested_wait& whose, const nested_wait::awaited& what, std::vector<nested_wait*>& path) const
       DLOCK_REQUIRES(mutex) {
     bool found = false;
@@ -64,7 +65,8 @@ struct nested_waits {
       if (holder.what_.where == what.where) list_ahead(holder.what_, keys);
     });
   }
-  /// Those that wait for it, and those that wait for what these hold, and so on. Without a queue: in any.
+  /// Calls `use` for those that wait for it, for those that wait for what these hold, and so on. Without a queue, for
+  /// waiters in any queue.
   template <class Use>
   void for_each_waiter(const nested_wait::awaited& what, const Use& use, const behind* holder = nullptr)
       DLOCK_REQUIRES(mutex) {
@@ -107,11 +109,11 @@ std::vector<cycle_link> nested_wait::begin(const awaited& what, std::vector<held
   end();
   held_ = std::move(held);
   cycle_.clear();
-  if (holds(what)) return {};  // it waits for itself, as reentry::busy wants, and says so when its wait has ended
+  if (holds(what)) return {};  // it waits for itself, as reentry::busy allows, and reports that when its wait has ended
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   what_ = what;
-  // The waits that are refused because of this one. No other thread sees that before the mutex is unlocked.
+  // The waits that are refused because of this one. Other threads see that only after the mutex is unlocked.
   std::vector<nested_wait*> others;
   const auto spare_others = [&others]() noexcept {
     for (auto* const each : others) each->cycle_.clear();
@@ -119,7 +121,8 @@ std::vector<cycle_link> nested_wait::begin(const awaited& what, std::vector<held
   try {
     for (std::vector<nested_wait*> path; waits.leads_to(*this, what, path); path.clear()) {
       path.push_back(this);
-      const auto in_vain = std::min_element(path.rbegin(), path.rend(), ends_before);  // of several this one
+      const auto in_vain =
+          std::min_element(path.rbegin(), path.rend(), ends_before);  // of several equal ones, this one
       auto& refused = **in_vain;
       std::rotate(path.begin(), in_vain.base(), path.end());
       std::vector<cycle_link> cycle;
@@ -164,7 +167,7 @@ std::vector<std::string> nested_wait::keys_ahead() const noexcept {
   try {
     waits.list_ahead(what_, keys);
   } catch (const std::bad_alloc&) {
-    // The store finds out by itself in a while.
+    // The store finds out later by itself.
   }
   return keys;
 }
@@ -179,7 +182,7 @@ lock_held_meanwhile shown(const grant& held, instant until) {
           .until = until};
 }
 
-/// Whether shown() would say that of it. A store need not know the fence of a row.
+/// Whether shown() would describe that grant so. A store need not know the fence of a row.
 bool is_that(const lock_held_meanwhile& one, const grant& held) noexcept {
   const bool same = one.nonce == 0 ? held.key.row() == nullptr && one.fence == held.fence
                                    : held.key.row() != nullptr && one.nonce == held.nonce;
@@ -209,7 +212,7 @@ void nested_wait::closes_cycle(const store& where, const lock_key& key, const lo
     });
     if (!meant) return;
     try {
-      // The thread waits for the key behind others of this process, of whose waits one may end before.
+      // The thread queues for the key behind others of this process, and one of their waits may end earlier.
       std::vector<nested_wait*> path;
       for (const auto* at = &each; at != nullptr; at = at->holder) path.push_back(&at->wait);
       const auto in_vain = std::min_element(path.begin(), path.end(), ends_before);
@@ -220,7 +223,7 @@ void nested_wait::closes_cycle(const store& where, const lock_key& key, const lo
       (*in_vain)->cycle_ = std::move(cycle);
       (*in_vain)->woken_.wake();
     } catch (const std::bad_alloc&) {
-      // The store finds it again.
+      // The store finds the cycle again.
     }
   });
 }

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Of the address sanitizer, where the program is built with it: it may keep locals of a frame elsewhere.
+// Functions of the address sanitizer, in programs that are built with it: it may keep locals of a frame elsewhere.
 extern "C" {
 __attribute__((weak)) void* __asan_get_current_fake_stack();
 __attribute__((weak)) void* __asan_addr_is_in_fake_stack(void* fake_stack, void* address, void** begin, void** end);
@@ -40,7 +40,7 @@ void leave_out_thread_locals(extent& stack) noexcept {
 }
 #endif
 
-/// Both bounds 0: not known.
+/// Both bounds are 0 if they are unknown.
 extent ask() noexcept {
 #ifdef __linux__
   pthread_attr_t about;
@@ -75,7 +75,7 @@ const extent& own_stack(std::uintptr_t here) noexcept {
   return stack;
 }
 
-/// Where the frame is whose locals are there.
+/// The address of the frame that has that local.
 std::uintptr_t real(const void* address) noexcept {
   if (__asan_get_current_fake_stack != nullptr && __asan_addr_is_in_fake_stack != nullptr) {
     if (auto* const fakes = __asan_get_current_fake_stack(); fakes != nullptr) {
@@ -91,7 +91,7 @@ std::uintptr_t real(const void* address) noexcept {
 
 }  // namespace
 
-// Not inlined: its own frame is below whatever its callers have on the stack.
+// Not inlined, so that its own frame is below its callers' locals.
 [[gnu::noinline]] bool on_own_stack(const void* address) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const auto& mine = own_stack(here);

@@ -26,13 +26,13 @@ namespace dlock {
 
 namespace detail {
 
-/// What a thread knows of owners. It has no destructor: those of other objects of the thread, and of static objects,
-/// may lock and let go after whatever has one is gone.
+/// A thread's data about owners. It has no destructor, because destructors of the thread's other objects, and of static
+/// objects, may still lock and release after it.
 struct thread_owner {
   using state = std::shared_ptr<engine::owner_state>;
   state* own = nullptr;  // on the heap
   owner_scope* innermost = nullptr;
-  bool ended = false;  // the end of the thread has come, and what its own objects do now comes after it
+  bool ended = false;  // the thread has ended, and its own objects are being destroyed
 
   const state& current();
   void abandon(bool main) const noexcept;
@@ -44,13 +44,13 @@ namespace {
 constinit thread_local thread_owner of_thread{};
 constinit std::atomic<engine::thread_end_call> at_thread_end{nullptr};
 
-/// The end of a thread, which is also what exit() begins with.
+/// Runs at the end of a thread, and at the beginning of exit().
 struct thread_end {
   bool here = true;
   ~thread_end() {
     const bool main = ::getpid() == static_cast<pid_t>(::syscall(SYS_gettid));
     of_thread.abandon(main);
-    // The main thread's owner stays: static objects may hold locks in its name, and let them go later.
+    // The main thread's owner stays, because static objects may hold locks in its name, and release them later.
     if (!main) delete std::exchange(of_thread.own, nullptr);
     of_thread.ended = true;
   }
@@ -67,13 +67,13 @@ void end_again(void* /*unused*/) noexcept {
 void call_end_again() noexcept {
   static pthread_key_t key{};
   static const bool made = ::pthread_key_create(&key, &end_again) == 0;
-  // Where it can't be had, 80 bytes are lost for each thread that still locks then.
+  // Without the key, 80 bytes are lost for each thread that still locks then.
   if (made) ::pthread_setspecific(key, &of_thread);
 }
 
 }  // namespace
 
-/// Where exit() was called in the middle of something, calls and scopes are still there.
+/// If exit() was called inside them, calls and scopes still exist.
 void thread_owner::abandon(bool main) const noexcept {
   const auto end = at_thread_end.load();
   if (end == nullptr) return;  // there was never a service
@@ -97,12 +97,12 @@ const thread_owner::state& thread_owner::current() {
   return alive(*own);
 }
 
-/// A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
+/// A forked child owns nothing, and does not even touch the memory of what its parent holds.
 const thread_owner::state& thread_owner::alive(state& owner) {
   if (owner->generation != engine::fork_generation()) {
     const std::string id = owner->request_id;
     static_cast<void>(new state(std::move(owner)));
-    // A request is the same one in both; what the parent holds in its name the store has to say.
+    // A request is the same in both processes; the store must report what the parent holds in its name.
     owner = id.empty() ? std::make_shared<engine::owner_state>() : engine::owner_of_request(id);
   }
   return owner;
@@ -143,7 +143,7 @@ class request_owners {
   }
 
  private:
-  /// Costs each new one as much as a look at two others.
+  /// Checks two other entries for each new one.
   void forget_gone() DLOCK_REQUIRES(mutex_) {
     if (known_.size() < enough_) return;
     std::erase_if(known_, [](const auto& each) { return each.second.expired(); });

@@ -4,7 +4,7 @@
 namespace dlock::engine {
 
 namespace {
-/// A waiter may poll earlier by this part of its pause, if another one polls then.
+/// A waiter may poll earlier by this fraction of its pause if another one polls then.
 constexpr int early = 8;
 
 instant earliest(instant now, instant until) noexcept {
@@ -65,7 +65,7 @@ std::size_t poll_scheduler::due(instant now, polls& found) noexcept {
 
 instant poll_scheduler::end_of(const pause& pause) const noexcept {
   const base::lock_guard lock(mutex_);
-  // While its poll is under way, or answered, it need not ask the clock.
+  // While its poll is in progress, or answered, it need not check the clock.
   return pause.state_ == pause::state::waiting ? pause.until_ : instant::max();
 }
 

@@ -19,14 +19,14 @@ class poll_scheduler;
 class pause : public statement_owner {
  public:
   explicit pause(poll_scheduler& in) noexcept : in_(in) {}
-  /// Its end has changed, or its poll has been answered. Called under a lock: it may only signal.
+  /// Its end has changed, or its poll was answered. Called under a lock, so it may only signal.
   virtual void wake() noexcept = 0;
   void answered(statement&) noexcept final;
-  /// To end no later than that. Any thread, while it is in the watch or has left it.
+  /// Ends the pause no later than `until`. Any thread, also after the pause has left the scheduler.
   void shorten(instant until) noexcept;
 
-  statement* poll = nullptr;  ///< what is sent at the end; null: nothing
-  /// The poll, which is sent now: however long the pause was, it has the time of a statement.
+  statement* poll = nullptr;  ///< the statement to send at the end, or null
+  /// The poll, which is sent now. It has the time of a statement, however long the pause was.
   statement* poll_now(instant now) noexcept {
     poll->queue_deadline = std::max(poll->queue_deadline, now + poll->timeout);
     return poll;
@@ -39,15 +39,15 @@ class pause : public statement_owner {
   friend class poll_scheduler;
   enum class state : std::uint8_t { outside, waiting, polling, polled };
   poll_scheduler& in_;
-  // Guarded by the watch:
+  // Guarded by the scheduler:
   instant until_{};
   state state_ = state::outside;
   deadline_heap<pause>::link timer_{};
 };
 
-/// All waiters between two polls. When the pause of one ends, those whose pause ends soon poll with it, by the same
-/// statement: what a process polls does not grow with the number of keys that it waits for.
-/// Thread safety: all functions from any thread.
+/// All waiters between two polls. When the pause of one ends, those whose pause ends soon poll with it by the same
+/// statement, so the number of polls does not grow with the number of keys that the process waits for. Thread safety:
+/// all functions from any thread.
 class poll_scheduler {
  public:
   static constexpr std::size_t most_polls = 63;
@@ -56,15 +56,15 @@ class poll_scheduler {
   explicit poll_scheduler(time_source& time) noexcept : time_(time) {}
 
   void enter(pause& pause, instant now, instant until) noexcept;
-  /// False: another one has sent its poll, and the answer will wake it. Otherwise the pause is over.
+  /// Returns false if another waiter has sent its poll, whose answer will wake it. Otherwise the pause is over.
   bool leave(pause& pause) noexcept;
-  /// The same, but waits for an answer that is under way: nobody uses the pause and its poll any more.
+  /// The same, but waits for a pending answer, so that nobody uses the pause and its poll any more.
   void leave_for_good(pause& pause) noexcept;
-  /// Takes out those that end now, or soon; `found` gets their polls, which the caller must send. Returns how many.
+  /// Removes those that end now or soon. `found` gets their polls, which the caller must send. Returns their number.
   std::size_t due(instant now, polls& found) noexcept;
-  /// When it ends, as it stands now.
+  /// When it ends, as known now.
   instant end_of(const pause& pause) const noexcept;
-  /// Whether its poll was sent by somebody else and has been answered.
+  /// Whether another waiter has sent its poll, and it was answered.
   bool polled(const pause& pause) const noexcept;
 
  private:
@@ -72,8 +72,8 @@ class poll_scheduler {
   time_source& time_;
   mutable base::mutex mutex_;
   std::condition_variable answered_{};
-  std::size_t awaited_ DLOCK_GUARDED_BY(mutex_) = 0;  // pauses that are to leave for good
-  // Those with a poll, by the earliest time at which they may end.
+  std::size_t awaited_ DLOCK_GUARDED_BY(mutex_) = 0;  // pauses that leave for good
+  // The pauses with a poll, by the earliest time at which they may end.
   deadline_heap<pause> pauses_ DLOCK_GUARDED_BY(mutex_){&pause::timer_};
 };
 

@@ -27,8 +27,9 @@ service_options completed(service_options options) {
   return options;
 }
 
-/// Whether they ask nothing of an inner lease that the outer one may not have: but for fields that mean nothing to an
-/// inner one, they are the library's. It waits for nobody, and a ttl that is renewed is that of the session.
+/// Whether the settings ask nothing of an inner lease that the outer one may not have: except for fields that mean
+/// nothing to an inner one, they are the library's. An inner lease waits for nobody, and a renewed ttl is that of the
+/// session.
 bool plain(detail::lock_settings all) {
   const detail::lock_settings library;
   all.ttl = library.ttl;
@@ -44,7 +45,7 @@ constinit thread_local const application_code* application_code_here = nullptr;
 std::uint64_t first_nonce() {
   std::uint64_t bits = 0;
   std::memcpy(&bits, id128::random().bytes.data(), sizeof bits);
-  // Room to count up within the 48 bits that the owner's text of a row has for it. They are even.
+  // Leaves room to count up within the 48 bits that the owner's text of a row has for it. The numbers are even.
   return bits >> 17U & ~std::uint64_t{1};
 }
 

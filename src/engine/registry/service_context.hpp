@@ -18,11 +18,11 @@
 
 namespace dlock::engine {
 
-/// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
+/// The text of an error with the name of its store, each once, without "dlock: ".
 DLOCK_EXPORT std::string with_store_name(const std::string& store, std::string_view text);
 
-/// What one call asks for, with nothing left open. A call without options shares the service's, which
-/// are known to be good: nothing is copied, or checked again.
+/// The settings of one call, with nothing left open. A call without options shares the service's, which are known to be
+/// valid, so that nothing is copied or checked again.
 class call_settings {
  public:
   call_settings(const lock_options& given, const detail::lock_settings& of_service);
@@ -36,7 +36,7 @@ class call_settings {
   const detail::lock_settings* at_;
 };
 
-/// Takes the events of a thread that must not call the observer itself, because it would wait for that.
+/// Takes the events of a thread that must not call the observer itself, because it would have to wait for it.
 class event_sink {
  public:
   virtual void tell(const event& happened) noexcept = 0;
@@ -45,46 +45,45 @@ class event_sink {
   ~event_sink() = default;
 };
 
-/// What all parts of a service share: its options, its identity, and its counters. Nothing in here depends on the
-/// parts.
+/// The data that all parts of a service share: its options, its identity, and its counters. Nothing in here depends on
+/// the parts.
 class service_context {
  public:
   explicit service_context(service_options given);
 
   const service_options options;  ///< with defaults that leave nothing open
   const detail::lock_settings defaults;
-  /// They ask nothing of an inner lease that the outer one may not have.
+  /// The defaults ask nothing of an inner lease that the outer one may not have.
   const bool plain_defaults;
   time_source& time;
   const std::string host;
   const std::int64_t pid;
 
-  /// What a call means that gives these options.
+  /// The settings of a call with these options.
   call_settings settled(const lock_options& given) const { return {given, defaults}; }
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
-  /// Names one attempt; never the same twice in a session.
-  /// `promises`: see promises_to_look().
+  /// Names one attempt; never the same twice in a session. `promises`: see promises_to_look().
   std::uint64_t next_nonce(bool promises = false) noexcept {
     return nonces_.fetch_add(2, std::memory_order_relaxed) + (promises ? 1 : 0);
   }
 
-  /// Counts the event and calls the observer on this thread; whatever that throws is counted and dropped.
+  /// Counts the event and calls the observer on this thread; an exception of the observer is counted and dropped.
   void notify(const event& happened) noexcept {
     count_up(happened.what);
     if (options.observer != nullptr) deliver(happened);
   }
-  /// The two halves of it. Most re-entries are counted by held_locks::enter().
+  /// The two halves of notify(). held_locks::enter() counts most re-entries.
   void count_up(event::kind kind) noexcept {
     counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }
   DLOCK_EXPORT void deliver(const event& happened) noexcept;
-  /// From now on the present thread's events go to that sink; null: to the observer again.
+  /// From now on the present thread's events go to that sink, or with null to the observer again.
   static void tell_through(event_sink* sink) noexcept;
   std::uint64_t count(event::kind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)].load(); }
 
-  /// Attempts at rows whose outcome no book has yet.
+  /// Attempts at rows whose outcome no registry has yet.
   std::atomic<unsigned> row_attempts{0};
 
  private:

@@ -16,7 +16,7 @@ namespace dlock::engine {
 
 struct grant;
 
-/// One session of this process: keeps the leases of one ttl class.
+/// A session of this process, which keeps the leases of one ttl class.
 struct session {
   session(const id128& named, std::chrono::microseconds lives, std::chrono::microseconds margin, instant sent)
       : id(named), ttl(lives), machine(lives, margin, sent), deadline(machine.deadline()) {}
@@ -28,21 +28,21 @@ struct session {
   grant* first = nullptr;    // grants under its id, of any kind: an intrusive list
   std::size_t users = 0;     // pins
   std::size_t in_doubt = 0;  // attempts without an outcome
-  instant idle_since{};      // when the last user was found gone; the epoch: it has users
+  instant idle_since{};      // when it was noticed that the last user had left; the epoch while it has users
   bool over = false;         // retired, and never used again (rule 5)
-  bool hurried = false;      // a renewal is wanted right after the one that is under way
+  bool hurried = false;      // a renewal is needed right after the one in progress
   // Guarded by the mutex of background_work, once it is over:
   statement closing{};
   std::shared_ptr<session> next_closing{};
   std::shared_ptr<grant>
       notify_first{};  // its row stays until the holder of this grant was notified, or until not_before,
   instant not_before{};
-  instant earliest{};  // and in no case shorter than until then
+  instant earliest{};  // and at least until then
   instant give_up{};
   // Any thread:
   trust deadline;
   std::atomic<loss_reason> why{loss_reason::none};  // set before the deadline is ended
-  /// With its row all that it keeps is free: not before a lease that was lost may be given away.
+  /// Deleting its row frees all that it keeps, so that must not come before a lost lease may be given away.
   void not_freed_before(instant when) noexcept {
     auto now = freed_from_.load();
     while (now < when && !freed_from_.compare_exchange_weak(now, when)) {
@@ -60,14 +60,14 @@ class session_pin;
 class session_pins {
  public:
   virtual void unpin(session& session) noexcept = 0;
-  /// Empty: the session is over, and `over` does not allow that.
+  /// Returns an empty pin if the session is over, and `over` does not allow that.
   virtual session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept = 0;
 
  protected:
   ~session_pins() = default;
 };
 
-/// Keeps a session in use while it lives. Empty: none.
+/// Keeps a session in use while it lives. It may be empty.
 class session_pin {
  public:
   session_pin() = default;
@@ -84,9 +84,9 @@ class session_pin {
     if (session_ != nullptr) pins_->unpin(*session_);
   }
 
-  /// Another pin on the same session; empty: the session is over.
+  /// Another pin on the same session; empty if the session is over.
   session_pin again() const noexcept { return session_ == nullptr ? session_pin() : pins_->pin_again(session_, false); }
-  /// The same, over or not: for a statement that names it.
+  /// Another pin even if the session is over, for a statement that names it.
   session_pin share() const noexcept { return pins_->pin_again(session_, true); }
 
   explicit operator bool() const noexcept { return session_ != nullptr; }

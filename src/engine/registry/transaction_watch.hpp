@@ -11,24 +11,24 @@ namespace dlock::engine {
 
 struct grant;
 
-/// What the engine wants to know of transactions that the application has open. dlock::odb knows ODB's; a program
-/// without it has none that could be known.
+/// The engine's queries about the application's open transactions. dlock::odb answers them for ODB's; without it no
+/// transactions are known.
 class transaction_watch {
  public:
   virtual ~transaction_watch() = default;
-  /// Whether the calling thread is in a transaction of a database that the store's locks live in. Never throws.
+  /// Whether the calling thread is in a transaction of a database that contains the store's locks. Never throws.
   virtual bool open_here(store& store) noexcept = 0;
-  /// Calls `ended` once that transaction has an outcome, on the thread that ends it. False: there is none, or no
-  /// memory.
+  /// Calls `ended` when that transaction ends, on the thread that ends it. Returns false if there is none, or memory
+  /// ran out.
   virtual bool at_end(store& store, std::function<void()> ended) noexcept = 0;
-  /// `which` was granted on the calling thread while that transaction was open: what the transaction reads may be
+  /// `which` was granted on the calling thread while that transaction was open, so what the transaction reads may be
   /// older.
   virtual void granted_inside(const std::shared_ptr<grant>& /*which*/) noexcept {}
 };
 
-/// Set once, by dlock::odb when it is linked; never unset.
+/// Called once by dlock::odb when it is linked. It stays set.
 DLOCK_EXPORT void watch_transactions(transaction_watch& with) noexcept;
-/// May be null.
+/// May return null.
 transaction_watch* watched_transactions() noexcept;
 
 }  // namespace dlock::engine

@@ -12,7 +12,7 @@
 
 namespace dlock::engine {
 
-/// What linked_table finds waiters by: their owner and key.
+/// Finds waiters by their owner and key.
 struct waiters_by_owner {
   static std::uint64_t hash_of(const owner_state* owner, const lock_key& key) noexcept {
     return key.hash() ^ (reinterpret_cast<std::uintptr_t>(owner) * 0x9E3779B97F4A7C15U);
@@ -26,19 +26,19 @@ struct key_queue {
   const lock_key* key = nullptr;  // of the caller that has the turn
   queue_waiter* first = nullptr;
   queue_waiter* last = nullptr;
-  std::chrono::microseconds shortest_pause{0};  // that one of them wants
-  std::size_t with_shortest = 0;                // how many do
+  std::chrono::microseconds shortest_pause{0};  // the shortest pause that a waiter wants
+  std::size_t with_shortest = 0;                // the number of those waiters
   pause* between_polls = nullptr;               // of the one whose turn it is
   queue_turn* spared = nullptr;                 // the turn, while a single attempt may take it
-  std::unique_ptr<fault> trouble{};             // of the one whose turn it is, or was before
-  bool answered = false;                        // the store has said something about the key
+  std::unique_ptr<fault> trouble{};             // of the caller that has the turn, or had it before
+  bool answered = false;                        // the store has replied about the key
   key_queue* same_bucket = nullptr;
 
   std::uint64_t hash() const noexcept { return key->hash(); }
   template <class Use>
   void for_each(Use&& use) const {
     for (auto* each = first; each != nullptr;) {
-      auto* const behind = each->behind_;  // it may be taken out
+      auto* const behind = each->behind_;  // it may be removed
       use(*each);
       each = behind;
     }
@@ -69,8 +69,8 @@ struct key_queue {
 
 struct wait_shard {
   base::mutex mutex{};
-  linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a queue
-  linked_table<queue_waiter, waiters_by_owner> owned DLOCK_GUARDED_BY(mutex){};  // those that have an owner
+  linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole keys, so that two keys never share a queue
+  linked_table<queue_waiter, waiters_by_owner> owned DLOCK_GUARDED_BY(mutex){};  // the waiters with an owner
   key_queue* spare DLOCK_GUARDED_BY(mutex) = nullptr;                            // linked by same_bucket
   std::size_t spares DLOCK_GUARDED_BY(mutex) = 0;
   waiting_call* newest DLOCK_GUARDED_BY(mutex) = nullptr;
@@ -89,7 +89,7 @@ struct wait_shard {
     if (waiter.owner != nullptr) owned.remove(waiter);
     from.remove(waiter);
   }
-  /// The queue of that key, and whether it was made now.
+  /// Returns the queue of that key, and whether it is new.
   std::pair<key_queue&, bool> queue_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
     if (auto* const found = find(key)) return {*found, false};
     auto* queue = spare;
@@ -135,7 +135,7 @@ void queue_turn::hand_on(bool freed) noexcept {
   if (mine == nullptr) return;
   if (mine->first == nullptr) {
     shard.drop(*mine);
-    queue_.store(nullptr);  // not before: a caller that sees the turn gone may destroy its key
+    queue_.store(nullptr);  // not earlier, because a caller that sees the turn gone may destroy its key
     return;
   }
   auto& next = *mine->first;
@@ -173,7 +173,7 @@ bool queue_turn::pass_on(std::shared_ptr<grant>& to_next, std::chrono::microseco
 
 void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const queue = queue_.load();  // a thread that hands it on meanwhile waits for the lock
+  auto* const queue = queue_.load();  // a thread that hands it on meanwhile waits for the mutex
   if (queue == nullptr) return;
   queue->key = &key;
   queue->trouble.reset();
@@ -257,7 +257,7 @@ bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
     return true;
   }
   shard.add(queue, waiter, key);
-  // The one before would poll less often than this one wants to.
+  // The caller with the turn would poll less often than this waiter wants.
   if (queue.between_polls != nullptr) queue.between_polls->shorten(now + waiter.longest_pause);
   return false;
 }
