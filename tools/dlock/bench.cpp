@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// What this server can do, in a few seconds.
+// Measures what this server can do, in a few seconds.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -43,10 +42,10 @@ struct figure {
   const char* name;
   const char* meaning;
   samples times{};
-  double per_second = 0;  ///< 0: it is no rate
+  double per_second = 0;  ///< 0 if it is no rate
 };
 
-/// `work` again and again, until the time is over.
+/// Repeats `work` until the time is over.
 template <class Work>
 void measure(figure& into, clock::duration time, Work&& work) {
   const auto end = clock::now() + time;
@@ -144,7 +143,7 @@ class measurement {
     return made;
   }
 
-  /// From the release in one service to the grant in another one, which has waited.
+  /// From the release in one service to the grant in another one that waits.
   figure hand_over() {
     figure made{"hand-over", "from a release to the grant in another service, which waited"};
     lock_service first(url_, service("dlock bench", 1)), second(url_, service("dlock bench", 1));

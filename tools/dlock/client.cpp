@@ -40,7 +40,7 @@ class time_limit {
 
 /// A value of a primary key, from the command line.
 row_value value_of(const row_table& table, std::size_t column, const std::string& text) {
-  // MySQL says what is text; to SQLite a number written as text is the same as the number in a column of numbers.
+  // MySQL reports which columns are text. For SQLite a number written as text equals the number in a column of numbers.
   const bool number = column < table.id_text.size() && table.id_text[column].charset.empty();
   if (!number) return text;
   std::int64_t value = 0;
@@ -121,7 +121,7 @@ lock_key client::key_of(const key_options& named) {
   const auto text = named.escaped ? unescaped(named.key) : named.key;
   if (named.table.empty()) {
     if (text.empty()) throw failure(exit_code::usage, "the key is empty; a key has at least one byte");
-    // What list shows of a long key is what the store holds; it must not be folded once more.
+    // `list` shows a long key as the store holds it, so it must not be folded once more.
     if (text.size() == lock_key::max_size && lock_key::from_stored(text).folded()) return lock_key::from_stored(text);
     return lock_key(std::string_view(text));
   }
@@ -129,7 +129,7 @@ lock_key client::key_of(const key_options& named) {
   std::vector<row_value> id;
   std::string_view rest = text;
   for (std::size_t i = 0; i != of->id.size(); ++i) {
-    // The last column takes the rest, which may hold ':'.
+    // The last column takes the rest, which may contain ':'.
     const auto end = i + 1 == of->id.size() ? rest.size() : rest.find(':');
     if (end == std::string_view::npos) {
       throw failure(exit_code::usage, fmt::format("the id '{}' has {} parts, and the primary key of {} has {} columns",

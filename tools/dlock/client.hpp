@@ -14,11 +14,11 @@
 
 namespace dlock::command {
 
-/// A store, as operators ask it: without a lock service, so it has no threads, no sessions and no clean-up.
-/// All functions throw store_error, and std::invalid_argument for a URL that is wrong. Not thread-safe.
+/// A store for operators' queries: without a lock service, so it has no threads, no sessions and no clean-up.
+/// All functions throw store_error, and std::invalid_argument for a wrong URL. Not thread-safe.
 class client {
  public:
-  /// Makes no tables. Connects at the first question.
+  /// Makes no tables. Connects at the first query.
   explicit client(const common_options& options);
   ~client();
   client(const client&) = delete;
@@ -28,17 +28,17 @@ class client {
   /// For people: the URL without its password.
   const std::string& name();
   store_admin& admin();
-  /// A question, which is interrupted at the time limit. On a connection that stays open; another one is made if it
-  /// broke.
+  /// Sends a query, which is interrupted at the time limit, on a connection that stays open; makes another connection
+  /// if it broke.
   reply ask(const char* doing, const std::function<reply(connection&)>& question);
   connection& link();
 
-  /// The key that the options name. With a table, the row. Throws failure if there is no such table.
+  /// The key that the options name, or with a table the row. Throws failure if there is no such table.
   lock_key key_of(const key_options& named);
   std::shared_ptr<const row_table> table(const std::string& name);
-  /// Of a key or a row; none: it is free.
+  /// The holders of a key or a row; none if it is free.
   std::vector<holder_info> holders(const lock_key& key);
-  /// A service on the same store, for what only a service can do. Made at the first call.
+  /// A service on the same store, for actions that need one. Made at the first call.
   lock_service& locks();
 
  private:

@@ -19,13 +19,13 @@ namespace {
 using namespace std::chrono_literals;
 constexpr milliseconds day = 24h, month = 30 * day, year = 365 * day;
 
-/// "(default 30s; 1s to 24h)"
+/// Adds "(default 30s; 1s to 24h)" to the text.
 std::string with_range(const std::string& text, const std::string& standard, const std::string& least,
                        const std::string& most) {
   return fmt::format("{} (default {}; {} to {})", text, standard, least, most);
 }
 
-/// An option that takes a time with its unit.
+/// Adds an option that takes a time with its unit.
 template <class Time>
 void add_time(CLI::App& to, const std::string& name, Time& into, milliseconds least, milliseconds most,
               const std::string& standard, const std::string& text) {
@@ -47,7 +47,7 @@ void add_time(CLI::App& to, const std::string& name, Time& into, milliseconds le
       ->type_name("TIME");
 }
 
-/// An option that takes one of a few words.
+/// Adds an option that takes one of a few words.
 template <class Value, class Into>
 void add_choice(CLI::App& to, const std::string& name, Into& into, const std::map<std::string, Value>& words,
                 const std::string& text) {
@@ -66,7 +66,7 @@ void add_choice(CLI::App& to, const std::string& name, Into& into, const std::ma
       ->type_name(listed);
 }
 
-/// How many.
+/// Adds an option that takes a number.
 void add_count(CLI::App& to, const std::string& name, std::size_t& into, std::size_t least, std::size_t most,
                const std::string& standard, const std::string& text) {
   to.add_option_function<std::string>(
@@ -223,7 +223,7 @@ std::unique_ptr<CLI::App> make_command_line(all_options& into) {
   app->require_subcommand(1);
   app->set_version_flag("--version", std::string(library_version()), "Print the version");
   app->set_help_flag("-h,--help", "Print the options of dlock or of a verb");
-  // As functions, because an empty text must not count as an option that is not given.
+  // As functions, because an empty text must not count as a missing option.
   app->add_option_function<std::string>(
          "--url", [&into](const std::string& url) { into.common.url = url; },
          "The store. Every user of the host can read a command line, so write a URL that has a password into "

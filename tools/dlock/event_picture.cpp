@@ -20,14 +20,14 @@ namespace dlock::command {
 
 namespace {
 
-/// As wide as a page shows it, so that letters keep their size there.
+/// The width of a page, so that letters keep their size there.
 constexpr double left_edge = 200, width = 650, top_edge = 64, lane = 20, gap = 12;
 constexpr double line_height = 20;
 
-/// So many events have a number in the picture and a line below it.
+/// How many events have a number in the picture and a line below it.
 constexpr std::size_t most_listed = 12;
 
-/// Ten colours that differ also for most who see colours in another way; holders take them in turn.
+/// Ten colours that most colour-blind readers can tell apart; holders take them in turn.
 constexpr std::array colours{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
                              "#aa3377", "#997700", "#3366cc", "#bb5566", "#44aa99"};
 
@@ -61,7 +61,7 @@ std::string moment_text(std::int64_t us) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03} UTC", fmt::gmtime(std::time_t{us / 1'000'000}), us / 1000 % 1000);
 }
 
-/// A lane for each of several spans, so that no two in one lane overlap.
+/// Puts spans into lanes, so that no two in one lane overlap.
 class lanes {
  public:
   std::size_t lane_of(std::int64_t begin, std::int64_t end) {
@@ -112,7 +112,7 @@ class drawing {
     return left_edge + share * width;
   }
 
-  /// Those with most events, in the order of their names.
+  /// The keys with most events, in the order of their names.
   std::vector<std::string> chosen_keys() {
     std::map<std::string, std::size_t> busy;
     for (const auto& each : story_.holds())
@@ -190,7 +190,7 @@ class drawing {
     if (each.how == how::lost || each.how == how::taken_over) line(each.end, "lost");
   }
 
-  /// A triangle. The first ones have a number, under which draw_events() says what it was.
+  /// Draws a triangle. The first ones have a number, which draw_events() explains.
   void draw_mark(const event_story::mark& each, double y) {
     const double at = x(each.at);
     const auto says =
@@ -214,7 +214,7 @@ class drawing {
         y + 15, escaped(cut(name, 26)), left_edge + width + 30, bottom + gap / 2, bottom + gap / 2);
   }
 
-  /// What processes report of themselves.
+  /// Draws what processes report of themselves.
   double draw_processes(double y) {
     std::map<std::size_t, std::vector<const event_story::mark*>> by_process;
     for (const auto& each : story_.marks()) {
@@ -230,7 +230,7 @@ class drawing {
     return y;
   }
 
-  /// Goes on in the next line where `room` is not there. Where it begins.
+  /// Continues in the next line if there is no `room`. Returns the beginning.
   static double place(double& at, double& y, double room) {
     if (at > 8 && at + room > left_edge + width + 22) {
       at = 8;
@@ -240,7 +240,7 @@ class drawing {
   }
   static double room_of(std::string_view text) { return 8.0 * static_cast<double>(columns_of(text)); }
 
-  /// Each sign as it is drawn, and what it means.
+  /// Draws each sign with its meaning.
   double draw_legend(double y) {
     double at = 8;
     const auto words = [&](double from, std::string_view text) {
@@ -277,7 +277,7 @@ class drawing {
     return y + line_height;
   }
 
-  /// What the triangles say.
+  /// Lists the events of the triangles.
   double draw_events(double y) {
     std::size_t number = 0;
     const auto line = [&](std::string_view text) {

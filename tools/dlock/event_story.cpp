@@ -79,7 +79,7 @@ void event_story::read(std::istream& from, const std::string& name) {
 void event_story::finish() {
   std::stable_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) { return a.at < b.at; });
   for (const auto& each : entries_) tell(each);
-  // Held at the end of the log, or by a process that died. Whoever got the key next shows which.
+  // These were held at the end of the log, or by a process that died. The next holder of the key shows which.
   std::set<std::tuple<std::string_view, std::int64_t, std::uint64_t>> begins;
   if (!open_.empty()) {
     for (const auto& each : holds_) begins.emplace(each.key, each.begin, each.fence);
@@ -100,12 +100,12 @@ void event_story::finish() {
 void event_story::end_hold(const entry& of, end_of_hold how) {
   const auto found = open_.find({of.key, of.holder});
   if (found == open_.end() || found->second.empty()) {
-    // The log begins in the middle of it.
+    // The log begins during this hold.
     holds_.push_back({of.key, of.holder, of.at - of.held, of.at, of.fence, how, false, of.reason});
     note_time(of.at - of.held);
     return;
   }
-  // The one with that fence, or else the last one.
+  // The hold with that fence, or else the last one.
   auto& open_holds = found->second;
   auto at = std::find_if(open_holds.begin(), open_holds.end(),
                          [&](std::size_t each) { return holds_[each].fence == of.fence; });

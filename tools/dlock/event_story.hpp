@@ -11,7 +11,7 @@
 
 namespace dlock::command {
 
-/// What event logs tell of locks: who held which key when, who waited for it, and what went wrong. Times are
+/// The history of locks in event logs: who held which key when, who waited for it, and what went wrong. Times are
 /// microseconds since 1970. dlock/event_log.hpp has the format.
 class event_story {
  public:
@@ -46,17 +46,17 @@ class event_story {
   /// Times in a log are not negative, and before the year 10000.
   static constexpr std::int64_t latest = 253'402'300'800'000'000;
 
-  /// Reads a log. A last line without its end is left out: its writer died. Throws failure(exit_code::data), which
+  /// Reads a log. An incomplete last line is left out, because its writer died. Throws failure(exit_code::data), which
   /// names `name` and the line.
   void read(std::istream& from, const std::string& name);
-  /// After the last read().
+  /// Must be called after the last read().
   void finish();
 
   const std::vector<std::string>& holders() const noexcept { return holders_; }
   const std::vector<hold>& holds() const noexcept { return holds_; }
   const std::vector<waiting>& waits() const noexcept { return waits_; }
   const std::vector<mark>& marks() const noexcept { return marks_; }
-  /// Of all that was read; equal if there is nothing.
+  /// The first and last time of everything that was read; equal if there is nothing.
   std::int64_t begin() const noexcept { return begin_; }
   std::int64_t end() const noexcept { return end_; }
 
@@ -85,7 +85,7 @@ class event_story {
   std::vector<hold> holds_{};
   std::vector<waiting> waits_{};
   std::vector<mark> marks_{};
-  /// Those without an end yet, by key and holder: their places in holds_.
+  /// Holds without an end yet, by key and holder: their indices in holds_.
   std::map<std::pair<std::string, std::size_t>, std::vector<std::size_t>> open_{};
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;

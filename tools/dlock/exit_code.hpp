@@ -7,7 +7,7 @@
 
 namespace dlock::command {
 
-/// What the command exits with. Those from 64 on are those of sysexits.h, where that has one.
+/// The exit codes of the command. From 64 on they are those of sysexits.h, if it has one.
 enum class exit_code : int {
   done = 0,
   no = 1,

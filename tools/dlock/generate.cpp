@@ -21,7 +21,7 @@ std::vector<const CLI::App*> verbs_of(const CLI::App& line) {
 
 std::vector<const CLI::Option*> named_options(const CLI::App& of) {
   auto all = of.get_options([](const CLI::Option* each) { return each->nonpositional(); });
-  // Of a verb --help says nothing new.
+  // The --help of a verb needs no completion.
   std::erase_if(all, [&](const CLI::Option* each) { return of.get_parent() != nullptr && each == of.get_help_ptr(); });
   return all;
 }
@@ -33,7 +33,7 @@ std::vector<const CLI::Option*> positionals(const CLI::App& of) {
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() != 0; }
 bool takes_many(const CLI::Option& option) { return option.get_expected_max() > 1; }
 
-/// "-v", "--verbose".
+/// Returns "-v", "--verbose".
 std::vector<std::string> spellings(const CLI::Option& option) {
   std::vector<std::string> all;
   for (const auto& each : option.get_snames()) all.push_back("-" + each);
@@ -49,7 +49,7 @@ std::vector<std::string> all_spellings(const CLI::App& of) {
   return all;
 }
 
-/// "a|b|c" as words; nothing if the type is no choice.
+/// Returns the words of "a|b|c", or nothing if the type is no choice.
 std::vector<std::string> choices(const CLI::Option& option) {
   const auto type = option.get_type_name();
   if (type.find('|') == std::string::npos) return {};
@@ -279,7 +279,7 @@ std::string zsh_completion(const CLI::App& line) {
     int number = 1;
     for (const auto* each : positionals(*verb)) {
       if (!takes_many(*each)) {
-        // Where nothing can be completed, what begins with '-' is an option all the same.
+        // Even if nothing can be completed, a word that begins with '-' is an option.
         places += fmt::format("        '{0}:{1}:_guard \"^-*\" {1}' \\\n", number++, each->get_type_name());
       } else if (is_file(*each)) {
         places += fmt::format("        '*:{}:_files' \\\n", each->get_type_name());

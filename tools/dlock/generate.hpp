@@ -6,7 +6,7 @@
 
 namespace dlock::command {
 
-// What is made of the definition of the command line, so that it can't differ from it.
+// Output that is generated from the definition of the command line, so that it can't differ from it.
 
 /// dlock.1, in man(7).
 std::string manual_page(const CLI::App& line);

@@ -28,22 +28,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What dlock says to the guard: a byte, and a number or a text behind it.
+/// A message of dlock to the guard: a byte, followed by a number or a text.
 enum class word : char { variable = 'v', start = 's', pass_on = 'p', end = 'e' };
 
 [[noreturn]] void fail(const char* doing) { throw std::system_error(errno, std::generic_category(), doing); }
 
 std::chrono::microseconds now() noexcept { return boot_clock::now().time_since_epoch(); }
 
-/// A variable is an argument of dlock at most, and that has 128 KiB at most.
+/// A variable is at most as long as an argument of dlock, which has at most 128 KiB.
 constexpr std::size_t longest_message = 160 * 1024;
 
-/// Exit code of a guard that failed. No process reads its messages.
+/// The exit code of a guard that failed. No process reads its messages.
 constexpr int guard_failed = 70;
 
 }  // namespace
 
-/// The guard, in its own process: one thread, no lock, no connection.
+/// The guard's process: one thread, no lock, no connection.
 class watcher {
  public:
   watcher(int socket, const guard::plan& what, guard::shared_state& shared)
@@ -53,7 +53,7 @@ class watcher {
     sigaddset(&blocked, SIGCHLD);
     children_ = ::signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     if (children_ < 0) fail("making the guard's signalfd");
-    // A terminal's Ctrl-Z stops the command and dlock. The guard must end the command in time all the same.
+    // A terminal's Ctrl-Z stops the command and dlock. The guard must still end the command in time.
     for (const int each : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&blocked, each);
     ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
@@ -68,7 +68,7 @@ class watcher {
         if (orphaned_) ::_exit(0);
         continue;
       }
-      // What the command leaves behind would run without the lock.
+      // Processes that the command leaves behind would run without the lock.
       const bool leaves = over_ && children && !what_.leave_children;
       const bool untrusted = now() >= trusted();
       if (!ending() && (orphaned_ || untrusted || leaves)) {
@@ -86,13 +86,13 @@ class watcher {
   }
   bool ending() const noexcept { return ending_ != never; }
 
-  /// Until something comes, or the end of trust, or the time for SIGKILL.
+  /// Waits until a message comes, or the lock is not certain any more, or the time for SIGKILL.
   void wait() const {
     int limit = -1;
     if (command_ > 0) {
       const auto left = (ending() ? ending_ : trusted()) - now();
-      // Trust grows while we wait, so no longer than is certain. No longer than a second, because poll() does not
-      // count the time in which the machine is suspended.
+      // dlock may extend the time meanwhile, so this waits no longer than the present one. It waits no longer than a
+      // second, because poll() does not count the time in which the machine is suspended.
       limit = static_cast<int>(std::clamp<std::int64_t>(left.count() / 1000 + 1, 1, 1'000));
     }
     pollfd both[2] = {{orphaned_ ? -1 : socket_, POLLIN, 0}, {children_, POLLIN, 0}};
@@ -102,7 +102,7 @@ class watcher {
     }
   }
 
-  /// False: dlock is gone.
+  /// Returns false if dlock is gone.
   bool hear() {
     for (;;) {
       char text[longest_message];
@@ -114,7 +114,7 @@ class watcher {
         case word::variable: {
           const auto equals = rest.find('=');
           const std::string name(rest.substr(0, equals)), value(rest.substr(equals + 1));
-          // One of an outer dlock run, which says nothing of this lock.
+          // A variable of an outer dlock run, which is not about this lock.
           if ((value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1)) != 0) {
             fail("setting a variable of the command");
           }
@@ -141,14 +141,15 @@ class watcher {
     words.push_back(nullptr);
     const pid_t here = ::getpid();
     volatile int why = 0;
-    // The child borrows this memory until it is the command: a copy of it would cost more than all else here.
+    // The child uses this memory until it executes the command, because a copy would cost more than everything else
+    // here.
     const pid_t child = ::vfork();
     if (child == 0) {
       if (what_.own_group) ::setpgid(0, 0);
-      // If the guard is killed, the command goes with it; what that has started is killed by dlock.
+      // If the guard is killed, the command is killed too; dlock kills the processes that it has started.
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != here) ::_exit(guard_failed);
-      // A client library ignores it from the start of the process on; programs in pipes end by it.
+      // A client library ignores SIGPIPE from the start of the process, but programs in pipes end by it.
       ::signal(SIGPIPE, SIG_DFL);
       ::sigprocmask(SIG_SETMASK, &what_.signals, nullptr);
       ::execvp(words[0], words.data());
@@ -162,8 +163,8 @@ class watcher {
     tell({.what = guard::report::kind::started, .value = child});
   }
 
-  /// False: there are no children. Then there are no descendants, because the orphans of a subreaper become its
-  /// children.
+  /// Returns false if there are no children. Then there are no descendants either, because the orphans of a subreaper
+  /// become its children.
   bool reap() {
     int how = 0;
     pid_t ended = 0;
@@ -176,14 +177,14 @@ class watcher {
   }
 
   void begin_to_end() {
-    // All of us may have stood still since the lock was certain. Then there is no time left.
+    // All processes may have been stopped since the lock was certain. Then no time is left.
     ending_ = std::min(now(), trusted()) + what_.kill_after;
     if (!signal_descendants(SIGTERM, over_ ? 0 : command_)) {
       tell({.what = guard::report::kind::not_reached, .value = SIGTERM});
     }
   }
 
-  /// False: some are left.
+  /// Returns false if some are left.
   bool kill_all() {
     pid_t keep = over_ ? 0 : command_;
     const bool none_left = kill_descendants(keep, status_);
@@ -192,7 +193,7 @@ class watcher {
   }
 
   [[noreturn]] void finish(bool left) const {
-    if (left && orphaned_) {  // nobody else says it
+    if (left && orphaned_) {  // dlock is gone and can't report it
       std::fputs(fmt::format("dlock: dlock was killed, and its guard could not end: {}\n",
                              names_of(descendants_of(::getpid())))
                      .c_str(),
@@ -216,13 +217,14 @@ class watcher {
   int status_ = 0;
   bool orphaned_ = false;  // dlock is gone
   static constexpr auto never = std::chrono::microseconds::max();
-  std::chrono::microseconds ending_ = never;  // SIGKILL then, by boot_clock
+  std::chrono::microseconds ending_ = never;  // when to send SIGKILL, by boot_clock
 };
 
 void guard::watch(int socket, pid_t parent, const plan& what, shared_state& shared) {
   ::prctl(PR_SET_NAME, "dlock-guard");
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) ::_exit(guard_failed);
-  // What a terminal sends to all of its group is for the command. dlock's mask, with all these blocked, is ours.
+  // Signals of a terminal to the whole group are for the command. The guard has dlock's mask, in which all these are
+  // blocked.
   if (::getppid() != parent) ::_exit(0);
   try {
     watcher(socket, what, shared).run();
@@ -238,7 +240,7 @@ guard::guard(plan what) {
   void* const memory = ::mmap(nullptr, sizeof(shared_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("making the guard's memory");
   shared_ = new (memory) shared_state;
-  // If the guard is killed, what it has started becomes ours.
+  // If the guard is killed, the processes that it has started become dlock's children.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail("becoming a subreaper");
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("making the guard's socket");
@@ -264,7 +266,7 @@ guard::~guard() {
 
 namespace {
 
-/// False: it could not be said, though the guard lives.
+/// Returns false if the message could not be sent although the guard lives.
 bool say(int socket, word what, const std::string& rest = {}) noexcept {
   std::string text(1, static_cast<char>(what));
   text += rest;
@@ -282,7 +284,7 @@ void guard::start(const std::vector<std::pair<std::string, std::string>>& variab
 
 void guard::pass_on(int signal) noexcept { say(socket_, word::pass_on, std::to_string(signal)); }
 void guard::end_command() noexcept {
-  ::kill(pid_, SIGCONT);  // a guard that was stopped must not let the command run on
+  ::kill(pid_, SIGCONT);  // a stopped guard must not let the command run on
   say(socket_, word::end);
 }
 
@@ -292,15 +294,15 @@ guard::report guard::next() {
     const auto size = ::recv(socket_, &what, sizeof what, 0);
     if (size == sizeof what && what.what != report::kind::ended) return what;
     if (size == sizeof what) {
-      // What it leaves behind is below dlock when it is gone.
+      // When it is gone, the processes that it leaves are below dlock.
       ::waitpid(pid_, nullptr, 0);
       ::close(socket_);
       socket_ = -1;
       return what;
     }
-    // Reset: the guard has ended without reading all that dlock said. What it reported before is there all the same.
+    // ECONNRESET: the guard has ended without reading all messages of dlock. Its earlier reports can still be read.
     if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
-    // Killed: what it has started is ours now.
+    // It was killed, so the processes that it has started are dlock's now.
     pid_t none = 0;
     int ignored = 0;
     what = {.what = report::kind::guard_killed, .left = !kill_descendants(none, ignored)};

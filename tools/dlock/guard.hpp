@@ -13,11 +13,11 @@
 
 namespace dlock::command {
 
-/// A process between dlock and the command that it runs. The guard starts the command and ends it, with all that it has
-/// started, when dlock says so; when dlock itself ends, by whatever signal; and when the moment has come until which
-/// the lock was certain, and dlock stands still. dlock ends the command if the guard is killed.
+/// A process between dlock and the command that it runs. The guard starts the command, and ends it with all processes
+/// that it has started in three cases: when dlock says so, when dlock itself ends by any signal, and when dlock is
+/// stopped past the time until which the lock was certain. dlock ends the command if the guard is killed.
 ///
-/// Made before dlock has a thread or a connection, so that neither is inherited. Not thread-safe, but for
+/// It is made before dlock has a thread or a connection, so that it inherits neither. Not thread-safe, except
 /// trust_until().
 class guard {
  public:
@@ -50,7 +50,7 @@ class guard {
   guard(const guard&) = delete;
   guard& operator=(const guard&) = delete;
 
-  /// Until when the lock is certain, by boot_clock. At the first call, and whenever that has become later.
+  /// Sets until when the lock is certain, by boot_clock. Called first of all, and whenever that time becomes later.
   void trust_until(std::chrono::microseconds moment) noexcept { shared_->trusted_us.store(moment.count()); }
   /// Starts the command with these variables in its environment, and without those whose value is empty. Its first
   /// report follows.
@@ -62,9 +62,9 @@ class guard {
   void end_command() noexcept;
 
   pid_t pid() const noexcept { return pid_; }
-  /// Can be read when there is a report.
+  /// Readable when there is a report.
   int descriptor() const noexcept { return socket_; }
-  /// Waits for one. guard_killed: the guard is gone, and what it started was killed.
+  /// Waits for a report. guard_killed: the guard is gone, and the processes that it started were killed.
   report next();
 
  private:

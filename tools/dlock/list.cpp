@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// Who holds what: list, show, force.
+// The holders of locks: list, show, force.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +22,12 @@ std::vector<std::string> row_of(const holder_info& holder) {
           state_of(holder)};
 }
 
-/// At most `most` held keys that begin with the prefix. They are asked for in pages.
+/// Returns at most `most` held keys that begin with the prefix, read in pages.
 std::vector<holder_info> held_keys(client& with, const list_options& options, std::size_t most) {
   constexpr std::size_t page = 1000;
   std::vector<holder_info> all;
   std::string after = options.after;
-  // What begins with the prefix follows what is just less than it.
+  // Keys with the prefix follow the greatest text that is less than it.
   if (!options.prefix.empty() && after < options.prefix) {
     after = options.prefix.substr(0, options.prefix.size() - 1);
   }
@@ -86,7 +85,7 @@ int list(const all_options& options) {
   client with(options.common);
   const auto& what = options.list;
   std::vector<holder_info> keys, rows;
-  // One more than is shown tells that there are more.
+  // One more than is shown, to know whether there are more.
   if (what.table.empty()) keys = held_keys(with, what, what.limit + 1);
   if (!what.no_rows) rows = held_rows(with, what, what.limit + 1);
   const bool complete = keys.size() <= what.limit && rows.size() <= what.limit;

@@ -32,7 +32,7 @@ int fail(const all_options& options, exit_code with, const std::string& text) {
   return code(with);
 }
 
-/// Changes of single characters that make one word of the other.
+/// The number of changes of single characters that turn one word into the other.
 std::size_t distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -64,8 +64,8 @@ std::vector<std::string> options_of(const CLI::App& of) {
   return names;
 }
 
-/// `run` needs -- between its key and the command, or dlock would take options of the command for its own. What is
-/// wrong with that; empty: nothing. `extra`: how many words have no place.
+/// `run` needs -- between its key and the command, or dlock would take options of the command for its own. Returns what
+/// is wrong with that, or an empty text. `extra` is the number of words without a place.
 std::string explain_run(const std::vector<std::string>& words, const run_options& run, std::size_t extra) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end()) {
@@ -79,7 +79,7 @@ std::string explain_run(const std::vector<std::string>& words, const run_options
   return fmt::format("'{}' stands between the key and --", run.command.front());
 }
 
-/// What is wrong with a command line that could not be parsed.
+/// Explains what is wrong with a command line that could not be parsed.
 std::string explain(const CLI::App& line, const CLI::ParseError& wrong, const std::vector<std::string>& words,
                     const run_options& run) {
   const auto verbs = line.get_subcommands();
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
   try {
     const int code = execute(*line, options);
 #ifndef DLOCK_SANITIZED  // whose search for leaks runs at the exit
-    // Nothing is left but memory and the libraries, whose clean-up takes longer than a statement.
+    // Only memory and the libraries are left, whose clean-up takes longer than a statement.
     std::fflush(nullptr);
     std::_Exit(code);
 #endif

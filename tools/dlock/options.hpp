@@ -11,7 +11,7 @@ namespace dlock::command {
 
 using milliseconds = std::chrono::milliseconds;
 
-/// Which store, and how answers are printed.
+/// The store, and the format of the output.
 struct common_options {
   std::optional<std::string> url{};
   std::optional<std::string> config{};
@@ -30,14 +30,14 @@ struct run_options {
   std::optional<on_busy> busy{};
   std::optional<milliseconds> kill_after{};
   std::string label{};
-  bool free_on_failure = false;  ///< min_hold counts after a success alone
+  bool free_on_failure = false;  ///< min_hold applies only after a success
   bool hide_url = false;
   bool leave_children = false;
   bool verbose = false;
   std::vector<std::string> command{};
 };
 
-/// A key, or a row: with `table`, the key is its id, or several in the order of the primary key.
+/// A key or a row. With `table` the key is the row's id, or its values in the order of the primary key.
 struct key_options {
   std::string key{};
   std::string table{};
@@ -69,8 +69,8 @@ struct watch_options {
 
 struct top_options {
   milliseconds interval{2'000};
-  std::size_t rows = 0;       ///< 0: as many as the terminal has room for
-  std::size_t refreshes = 0;  ///< 0: until it is ended
+  std::size_t rows = 0;       ///< 0 for as many as the terminal has room for
+  std::size_t refreshes = 0;  ///< 0 for no limit
 };
 
 struct schema_options {
@@ -81,7 +81,7 @@ struct schema_options {
   std::string name{};  ///< of the database
   std::string user{};
   std::string host = "%";
-  std::string rows{};  ///< a table that is to get lock columns
+  std::string rows{};  ///< a table that needs lock columns
 };
 
 struct gc_options {

@@ -16,14 +16,14 @@ namespace dlock::command {
 
 namespace {
 
-/// Bytes of the character that the text begins with.
+/// The size of the text's first character.
 std::size_t bytes_of_first(std::string_view text) noexcept {
   std::size_t size = 1;
   while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) ++size;
   return size;
 }
 
-/// From U+3000 on, most characters take two.
+/// The columns of the text's first character. From U+3000 on most take two.
 std::size_t columns_of_first(std::string_view text) noexcept {
   return static_cast<unsigned char>(text.front()) >= 0xe3 ? 2 : 1;
 }
@@ -100,7 +100,7 @@ std::string json_text(std::string_view text) {
   try {
     static_cast<void>(json(text).dump());
     return std::string(text);
-  } catch (const json::exception&) {  // no UTF-8
+  } catch (const json::exception&) {  // it is not UTF-8
     return detail::printable_text(text);
   }
 }
@@ -175,7 +175,7 @@ void print_line(std::string_view text) {
   std::string line(text);
   line += '\n';
   if (std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0) return;
-  if (errno == EPIPE) std::_Exit(static_cast<int>(exit_code::done));  // head(1) has seen enough
+  if (errno == EPIPE) std::_Exit(static_cast<int>(exit_code::done));  // head(1) needs no more
   throw failure(exit_code::internal, fmt::format("writing the answer: {}", std::strerror(errno)));
 }
 

@@ -13,35 +13,35 @@ namespace dlock::command {
 
 using json = nlohmann::ordered_json;
 
-/// Rows of text in columns that are as wide as they must be.
+/// Rows of text in columns of the necessary width.
 class text_table {
  public:
   explicit text_table(std::vector<std::string> head) : rows_{std::move(head)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const noexcept { return rows_.size() == 1; }
-  /// One line for each, the head among them. `width`: longer lines are cut; 0: none is.
+  /// One line for each row, with the head. Lines longer than `width` are cut, unless it is 0.
   std::vector<std::string> lines(std::size_t width = 0) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Columns that a terminal needs to show a text in UTF-8, about: characters of East Asian scripts take two.
+/// About how many columns a terminal needs for a text in UTF-8: characters of East Asian scripts take two.
 std::size_t columns_of(std::string_view text) noexcept;
-/// The text without what does not fit.
+/// The beginning of the text that fits.
 std::string cut(std::string_view text, std::size_t columns);
 
-/// "host/pid label"; of another program what its row says.
+/// "host/pid label", or for another program the text of its row.
 std::string who(const holder_info& holder);
 /// "held", "dead" or "revoked".
 std::string state_of(const holder_info& holder);
 const char* kind_of(const holder_info& holder) noexcept;
 
-/// The text itself, where it is UTF-8; else as messages show it.
+/// The text itself if it is UTF-8, otherwise as messages show it.
 std::string json_text(std::string_view text);
-/// "key", where it is UTF-8; and "key_escaped", which --escaped takes, where it is not or no argument can hold it.
+/// Adds "key" if it is UTF-8, and "key_escaped" for --escaped if it is not or no argument can contain it.
 void add_key(json& to, std::string_view key);
-/// The bytes of a text that list has printed. Throws failure.
+/// The bytes of a text that `list` has printed. Throws failure.
 std::string unescaped(std::string_view printed);
 
 json to_json(const holder_info& holder);
@@ -53,10 +53,10 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 /// An error's text without "dlock: " at its beginning.
 std::string without_name(const std::string& text);
 
-/// Prints a line or several, with one write, to the standard output. Throws failure if that can't be written to.
+/// Prints one or several lines by one write to the standard output. Throws failure if it can't write.
 void print_line(std::string_view text);
 void print_json(const json& value);
-/// In one line. What a terminal could take for a command is written as \uXXXX.
+/// In one line. Characters that a terminal could take for a command are written as \uXXXX.
 std::string text_of(const json& value);
 
 }  // namespace dlock::command

@@ -27,7 +27,7 @@ namespace dlock::command {
 
 namespace {
 
-/// None: it is gone.
+/// Returns nothing if it is gone.
 std::optional<process> process_of(const char* pid) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re"), std::fclose);
@@ -35,7 +35,7 @@ std::optional<process> process_of(const char* pid) {
   char text[1024];
   const auto size = std::fread(text, 1, sizeof text - 1, file.get());
   text[size] = '\0';
-  // "pid (name) state parent ...": the name may hold anything. The 20th field is the number of threads.
+  // "pid (name) state parent ...", where the name may contain anything. The 20th field is the number of threads.
   const char* const begin = std::strchr(text, '(');
   const char* const end = std::strrchr(text, ')');
   if (begin == nullptr || end == nullptr) return std::nullopt;
@@ -59,13 +59,14 @@ std::map<pid_t, process> all_processes() {
   return all;
 }
 
-/// False: it may not be sent to.
+/// Returns false if this process may not send signals to it.
 bool send(pid_t to, int signal) noexcept { return ::kill(to, signal) == 0 || errno != EPERM; }
 
 }  // namespace
 
 std::vector<process> descendants_of(pid_t root) {
-  // A process that ended while /proc was read may be missing between another one and the root. Then it is read again.
+  // A process that ended while /proc was read may be missing between another one and the root. Then this reads it
+  // again.
   for (int attempt = 0;; ++attempt) {
     const auto all = all_processes();
     std::multimap<pid_t, const process*> children;
@@ -87,7 +88,7 @@ std::vector<process> descendants_of(pid_t root) {
 }
 
 std::string user_of(pid_t pid) {
-  // The real id decides who may send signals.
+  // The real user id decides who may send signals.
   std::ifstream in(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(in, line);) {
     unsigned id = 0;
@@ -128,7 +129,7 @@ bool signal_descendants(int signal, pid_t one) {
   bool reached = true;
   for (const auto& each : all) {
     if (!send(each.pid, signal)) reached = false;
-    send(each.pid, SIGCONT);  // one that stands still would not see the signal
+    send(each.pid, SIGCONT);  // a stopped one would not get the signal
   }
   return reached;
 }
@@ -136,20 +137,20 @@ bool signal_descendants(int signal, pid_t one) {
 bool kill_descendants(pid_t& keep, int& status) {
   using namespace std::chrono_literals;
   const auto limit = std::chrono::steady_clock::now() + 10s;
-  // False: there are no children.
+  // Returns false if there are no children.
   const auto reap = [&] {
     int how = 0;
     pid_t ended = 0;
     while ((ended = ::waitpid(-1, &how, WNOHANG)) > 0) {
       if (ended != keep) continue;
       status = how;
-      keep = 0;  // its number may be another's from now on
+      keep = 0;  // its number may be reused from now on
     }
     return ended == 0 || errno != ECHILD;
   };
   for (auto pause = 1ms;; pause = std::min(2 * pause, std::chrono::milliseconds{20})) {
     if (!reap()) return true;
-    // Without /proc there is no list; then its own death is all that can be had.
+    // Without /proc there is no list, so only the command itself can be killed.
     auto all = descendants_of(::getpid());
     if (all.empty() && keep > 0) all.push_back({.pid = keep});
     const auto denied =

@@ -10,12 +10,12 @@
 
 namespace dlock::command {
 
-/// What happened in a store between two looks at it. Reads no clock.
+/// What happened in a store between two polls of it. Reads no clock.
 class rates {
  public:
   struct per_second {
-    std::optional<double> grants{};  ///< not known where the store does not count them, and when rows were deleted
-    std::optional<double> losses{};  ///< leases whose session ended without releasing them; not known at the first look
+    std::optional<double> grants{};  ///< unknown if the store does not count them, and when rows were deleted
+    std::optional<double> losses{};  ///< leases whose session ended without a release; unknown at the first poll
   };
 
   per_second next(const store_overview& now, std::chrono::steady_clock::time_point at);
@@ -24,7 +24,7 @@ class rates {
   struct seen_session {
     std::uint64_t locks = 0;
     bool dead = false;
-    bool late = false;  ///< it was not renewed in time: a healthy one has two thirds of its ttl left at least
+    bool late = false;  ///< it was not renewed in time: a healthy session has at least two thirds of its ttl left
   };
 
   bool known_ = false;

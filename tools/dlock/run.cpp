@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// A command under a lock.
+// Runs a command under a lock.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -64,9 +63,9 @@ class signal_queue {
 
   struct one {
     int number = 0;
-    bool of_terminal = false;  ///< the command's group got it, too
+    bool of_terminal = false;  ///< the command's group got it too
   };
-  /// The next; none: there is no more.
+  /// The next signal, or nothing.
   std::optional<one> next() const noexcept {
     signalfd_siginfo info;
     if (::read(descriptor_, &info, sizeof info) != sizeof info) return std::nullopt;
@@ -78,7 +77,7 @@ class signal_queue {
   int descriptor_ = -1;
 };
 
-/// Can be read once it was raised.
+/// Readable once it was raised.
 class event {
  public:
   event() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -97,8 +96,7 @@ class event {
   int descriptor_;
 };
 
-/// Until the command runs: a signal that ends programs ends the wait for the key; or dlock, while there is no wait to
-/// be ended.
+/// Until the command runs, a signal that ends programs ends the wait for the key, or dlock if it does not wait.
 class wait_cancelled_by_signal {
  public:
   explicit wait_cancelled_by_signal(const signal_queue& from)
@@ -127,7 +125,7 @@ class wait_cancelled_by_signal {
     waits_ = true;
     return stop_.get_token();
   }
-  /// Which signal it was; 0: none.
+  /// Returns the signal, or 0 if there was none.
   int end() noexcept {
     end_.raise();
     if (thread_.joinable()) thread_.join();
@@ -138,11 +136,11 @@ class wait_cancelled_by_signal {
   event end_{};
   std::stop_source stop_{};
   std::atomic<bool> waits_{false};
-  int signal_ = 0;  // of the thread, until it is joined
+  int signal_ = 0;  // used by the thread until it is joined
   std::thread thread_;
 };
 
-/// What dlock reports.
+/// The messages of dlock run.
 struct run_report {
   const all_options& options;
   json out{};
@@ -158,7 +156,7 @@ struct run_report {
   void warn(const std::string& text) const {
     if (!options.common.json) fmt::print(stderr, "dlock: {}\n", without_name(text));
   }
-  /// Where they are processes of another user, the system refuses the signal.
+  /// The system refuses signals to processes of another user.
   void warn_not_reached(int signal, pid_t guard) const {
     auto all = descendants_of(::getpid());
     std::erase_if(all, [&](const process& each) { return each.pid == guard || may_signal(each); });
@@ -166,7 +164,7 @@ struct run_report {
     warn(fmt::format("SIG{} does not reach {}: the system lets dlock send no signal to that user's processes",
                      ::sigabbrev_np(signal), names_of(all)));
   }
-  /// At the end: processes that the command has started run on.
+  /// Reports at the end that processes of the command run on.
   void warn_left() {
     const auto all = descendants_of(::getpid());
     out["left"] = json::array();
@@ -196,7 +194,7 @@ lock_options lock_options_of(const run_options& from, const std::stop_token& can
 
 std::string program_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Whether Ctrl-C of a terminal may reach us, and so the command as well.
+/// Whether Ctrl-C of a terminal may reach dlock, and so the command as well.
 bool has_terminal() {
   const int terminal = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (terminal < 0) return false;
@@ -204,7 +202,7 @@ bool has_terminal() {
   return true;
 }
 
-/// What the command finds in its environment.
+/// The variables for the command's environment.
 std::vector<std::pair<std::string, std::string>> variables_of(const lock_service& locks, const lease& held,
                                                               const run_options& options) {
   using std::chrono::system_clock;
@@ -222,7 +220,7 @@ int exit_code_of(int status) {
   return code(exit_code::by_signal) + WTERMSIG(status);
 }
 
-/// While the command runs: signals are passed on, and it ends when the lock is lost.
+/// Passes signals on while the command runs, and ends it when the lock is lost.
 class running {
  public:
   running(const run_report& report, guard& below, const lease& held, const signal_queue& signals, bool own_group)
@@ -232,7 +230,7 @@ class running {
     const std::stop_callback lost(held_.lost_token(), [this] { lost_.raise(); });
     const auto& options = report_.options.run;
     const auto beat = std::min<milliseconds>(options.ttl / 20, 500ms);
-    // Not the max_hold of the lease, because that would be lost then, and free a margin later at best.
+    // Not by the max_hold of the lease, because that would be lost then, and freed a margin later at best.
     const auto cap = options.max_hold > 0ms ? std::chrono::steady_clock::now() + options.max_hold
                                             : std::chrono::steady_clock::time_point::max();
     bool ended = false;
@@ -290,7 +288,7 @@ int explain_start(run_report& report, int why, const std::string& command) {
   return report.end("not_started", code(why == ENOENT ? exit_code::not_found : exit_code::not_executable));
 }
 
-/// The key was busy, or the wait was ended.
+/// Explains that the key was busy, or the wait was ended.
 int explain_busy(run_report& report, const run_options& options, const std::string& why) {
   report.out["waited_ms"] = report.elapsed_ms();
   if (options.busy.value_or(on_busy::wait) == on_busy::skip) {
@@ -301,10 +299,10 @@ int explain_busy(run_report& report, const run_options& options, const std::stri
   return report.end("busy", code(exit_code::busy));
 }
 
-/// Releases. Why the lock was lost; empty: it was not.
+/// Releases. Returns why the lock was lost, or an empty text.
 std::string release(run_report& report, lock_service& locks, const lock_key& key, lease held, milliseconds min_hold) {
   try {
-    // An inner lease of the same grant: its min_hold counts for the outer one.
+    // Takes an inner lease of the same grant, whose min_hold counts for the outer one.
     if (min_hold > 0ms) locks.acquire(key, {.ttl = report.options.run.ttl, .min_hold = min_hold}).release();
     held.release();
     report.say("released");
@@ -353,7 +351,7 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
   return report.end(lost.empty() ? "ran" : "lost", exits);
 }
 
-/// In a command that runs under this very lock: the wait would never end.
+/// Refuses a wait in a command that runs under this very lock, because it would never end.
 void refuse_own(const holder_info& holder, const std::string& key) {
   std::array<char, 256> host{};
   if (std::getenv("DLOCK_KEY") == nullptr || ::gethostname(host.data(), host.size() - 1) != 0) return;
@@ -363,7 +361,7 @@ void refuse_own(const holder_info& holder, const std::string& key) {
                             detail::printable_text(key), who(holder)));
 }
 
-/// Waits for the key, and says so.
+/// Waits for the key, and reports that.
 lease wait_for(const run_report& report, lock_service& locks, const lock_key& key, lock_options options) {
   const bool nested = std::getenv("DLOCK_KEY") != nullptr, says = !report.options.common.json;
   const bool verbose = says && report.options.run.verbose, terminal = says && ::isatty(STDERR_FILENO) != 0;
@@ -373,7 +371,7 @@ lease wait_for(const run_report& report, lock_service& locks, const lock_key& ke
   options.wait = quiet;
   try {
     return locks.acquire(key, options);
-  } catch (const lock_timeout&) {  // it is busy, and the wait goes on
+  } catch (const lock_timeout&) {  // it is busy, so the wait goes on
   }
   std::string holder;
   try {
@@ -436,7 +434,7 @@ int run(const all_options& all) {
                .own_group = own_group,
                .leave_children = options.leave_children,
                .kill_after = options.kill_after.value_or(margin * 3 / 4)});
-  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe behind the standard error must not end the command
+  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe at the standard error must not end the command
   wait_cancelled_by_signal cancelled(signals);
   lock_service locks(
       url, {.label = options.label.empty() ? program_name(options.command.front()).substr(0, 64) : options.label,
@@ -445,7 +443,7 @@ int run(const all_options& all) {
             .margin = margin,
             .cleanup_interval = 0ms});
   if (options.free_on_failure && !locks.caps().min_hold) {
-    // This acquire leaves the minimum hold out, and after the command a refusal would come too late.
+    // This acquire does not set the minimum hold, and after the command a refusal would come too late.
     throw failure(exit_code::usage, fmt::format("--min-hold: {} does not know when a key was granted", locks.name()));
   }
   lease held;

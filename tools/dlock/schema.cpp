@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// What a DBA executes, so that programs run without the right to make tables. The texts are those of sql/.
+// Prints the statements for a DBA, so that programs need no right to make tables. The texts are those of sql/.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +39,7 @@ std::string checked(const char* option, const std::string& name) {
   return name;
 }
 
-/// What the options say, and where they leave it open, what the URL says.
+/// The options' values, or the URL's where they leave them open.
 struct target {
   std::string database = "mysql";
   std::string scheme{};
@@ -50,7 +49,7 @@ struct target {
   std::string user{};
   std::string host{};
   std::string rows{};
-  bool wake = false;  ///< by a waiter table beside a table of other programs
+  bool wake = false;  ///< with a waiter table beside a table of other programs
 };
 
 target target_of(const all_options& options) {
@@ -174,7 +173,7 @@ class schema_text {
     add("-- The rights of a program that locks.");
     add_user();
     for (const auto& line : lines_of(sql_grants)) {
-      // The narrow ones, which the file has as comments.
+      // The narrow rights, which the file has as comments.
       if (!line.starts_with("-- GRANT ") || line.find("`@LOCKS@`.`dlock_") == std::string::npos) continue;
       add(replaced(filled(replaced(line.substr(3), "dlock_", prefix)), "'@APP@'@'@HOST@'", account_of(is_)));
     }
@@ -238,7 +237,7 @@ class schema_text {
   std::vector<std::string> lines_{};
 };
 
-/// Each up to its semicolon, without comments.
+/// Each statement up to its semicolon, without comments.
 json statements_in(const std::vector<std::string>& lines) {
   json all = json::array();
   std::string statement;

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// What operators do now and then: doctor, gc.
+// Occasional tasks of operators: doctor, gc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +36,7 @@ json to_json(const store_finding& finding) {
   return out;
 }
 
-/// What the store can't see.
+/// Checks what the store can't see.
 void check_here(const all_options& options, std::vector<store_finding>& found) {
   if (options.common.url && options.common.url->find('@') != std::string::npos) {
     found.push_back({level::warning, "command line", "--url with a user",
@@ -54,7 +53,7 @@ void check_here(const all_options& options, std::vector<store_finding>& found) {
   }
 }
 
-/// What to do where the store does not start: lock tables are missing, or the error says it.
+/// Advice for a store that does not start: lock tables are missing, or as the error says.
 std::string advice_for(const common_options& from, std::string_view text, int native) {
   const auto says = [&](const char* words) { return text.find(words) != std::string_view::npos; };
   if (says("schema=create") || says("there are no lock tables") || says("the lock tables have version")) {
@@ -99,7 +98,7 @@ int doctor(const all_options& options) {
                      unreachable ? "Check host, port and firewall, and that the server runs."
                                  : advice_for(options.common, wrong.what(), wrong.native_code())});
   } catch (const std::invalid_argument& wrong) {
-    // A server that the store refuses, with what is to be changed. A wrong URL is wrong usage.
+    // This is a server that the store refuses, with what to change. A wrong URL is wrong usage.
     if (std::string_view(wrong.what()).find("store URL:") != std::string_view::npos) throw;
     found.push_back({level::problem, "connection", without_name(wrong.what()),
                      "The store does not start on this server.", advice_for(options.common, wrong.what(), 0)});

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// Event logs as a picture.
+// Draws event logs as a picture.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -16,7 +15,7 @@ namespace dlock::command {
 
 namespace {
 
-/// "2026-11-24T08:00:00Z", or seconds since 1970. 0: empty.
+/// Reads "2026-11-24T08:00:00Z", or seconds since 1970. Returns 0 for an empty text.
 std::int64_t moment_of(const char* option, const std::string& text) {
   if (text.empty()) return 0;
   std::tm parts{};
@@ -59,7 +58,7 @@ int timeline(const all_options& options) {
     if (what.out.empty()) out["svg"] = picture;
     print_json(out);
   } else if (what.out.empty()) {
-    print_line(std::string_view(picture).substr(0, picture.size() - 1));  // it ends with a line end
+    print_line(std::string_view(picture).substr(0, picture.size() - 1));  // without its last line end
   }
   return code(exit_code::done);
 }

@@ -7,7 +7,7 @@
 
 namespace dlock::command {
 
-/// "500ms", "30s", "5m", "2h", "1d", and "0". Throws std::invalid_argument with what is wrong.
+/// Reads "500ms", "30s", "5m", "2h", "1d", or "0". Throws std::invalid_argument with what is wrong.
 std::chrono::milliseconds parse_time(std::string_view text);
 
 /// As parse_time() takes it: "90s" for 90 s, "2h" for 120 minutes.

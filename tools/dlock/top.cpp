@@ -29,7 +29,7 @@ using clock = std::chrono::steady_clock;
 
 volatile sig_atomic_t ended = 0, suspended = 0;
 
-/// The whole screen, and keys as they are typed, until it is destroyed.
+/// Owns the whole screen, and reads typed keys, until it is destroyed.
 class screen {
  public:
   screen() {
@@ -63,11 +63,11 @@ class screen {
     std::fflush(stdout);
   }
 
-  /// Until that time, or a key. False: the user is done.
+  /// Waits until that time, or for a key. Returns false if the user wants to end.
   bool wait(clock::time_point until) {
     for (;;) {
       if (ended != 0) return false;
-      if (suspended != 0) {  // Ctrl-Z: the shell gets its terminal as it was
+      if (suspended != 0) {  // Ctrl-Z: the shell gets its terminal back unchanged
         suspended = 0;
         give_back();
         ::signal(SIGTSTP, SIG_DFL);
@@ -111,7 +111,7 @@ class screen {
   bool raw_ = false;
 };
 
-/// One look at the store, and what is known of it since the one before.
+/// The result of one poll of the store, and what changed since the previous one.
 struct picture {
   store_overview store{};
   rates::per_second rate{};
@@ -188,7 +188,7 @@ json to_json(const picture& now, std::size_t rows) {
   return out;
 }
 
-/// Sessions are followed from one look to the next, so more of them are asked for than are shown.
+/// Sessions are tracked from one poll to the next, so more of them are read than shown.
 constexpr std::size_t most_followed = 500;
 
 class viewer {
@@ -236,12 +236,12 @@ int top(const all_options& options) {
   const bool live = ::isatty(STDOUT_FILENO) != 0 && !options.common.json;
   if (!live) return print_refreshes(options, std::max<std::size_t>(1, options.top.refreshes));
   viewer view(options);
-  view.name();  // a wrong URL is said before the screen is taken
+  view.name();  // reports a wrong URL before it takes the screen
   screen on;
   auto next = clock::now();
   for (std::size_t i = 0; options.top.refreshes == 0 || i != options.top.refreshes; ++i) {
     const auto room = screen::room();
-    // Two heads of two lines, and a blank one.
+    // Two heads of two lines, and a blank line.
     const auto lines = room.rows > 12 ? room.rows - 6 : std::size_t{6};
     const auto sessions = options.top.rows != 0 ? options.top.rows : lines / 3;
     const auto keys = options.top.rows != 0 ? options.top.rows : lines - lines / 3;

@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-/// Lines "name = value", with comments behind '#' at their beginning. The value may stand in double quotes.
+/// Reads lines "name = value". A line that begins with '#' is a comment. The value may be in double quotes.
 std::string url_in(const std::filesystem::path& path) {
   std::ifstream in(path);
   if (!in) throw failure(exit_code::config, fmt::format("the configuration file '{}' can't be read", path.string()));
@@ -65,7 +65,7 @@ std::vector<std::filesystem::path> usual_files() {
   return files;
 }
 
-/// Of a file that was named.
+/// From a file that was named.
 found_url from_named(const std::string& path) {
   auto url = url_in(path);
   if (url.empty()) throw failure(exit_code::config, fmt::format("'{}' has no line 'url = ...'", path));
@@ -84,7 +84,7 @@ found_url find_url(const common_options& from) {
   if (auto url = variable("DLOCK_URL"); !url.empty()) return {std::move(url), {}};
   if (const auto named = variable("DLOCK_CONFIG"); !named.empty()) return from_named(named);
   for (const auto& each : usual_files()) {
-    std::error_code ignored;  // a folder that may not be read has no file for us
+    std::error_code ignored;  // a folder that we can't read has no file for us
     if (!std::filesystem::exists(each, ignored)) continue;
     if (auto url = url_in(each); !url.empty()) return {std::move(url), each.string()};
   }

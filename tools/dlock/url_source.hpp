@@ -8,20 +8,20 @@
 namespace dlock::command {
 
 struct found_url {
-  std::string url{};   ///< empty: there is none
-  std::string file{};  ///< the configuration file that it is from; empty: from none
+  std::string url{};   ///< empty if there is none
+  std::string file{};  ///< the configuration file that it comes from; empty if none
 };
 
-/// The URL of the store, from the first of these that there is: --url, the file of --config, DLOCK_URL, the file of
+/// The URL of the store, from the first of these that exists: --url, the file of --config, DLOCK_URL, the file of
 /// DLOCK_CONFIG, $XDG_CONFIG_HOME/dlock.conf or ~/.config/dlock.conf, /etc/dlock.conf.
-/// Throws failure: an option is empty, a file that was named can't be read or has no URL, or a line is wrong.
+/// Throws failure if an option is empty, a named file can't be read or has no URL, or a line is wrong.
 found_url find_url(const common_options& from);
 
-/// The URL alone. Throws failure if there is none.
+/// Only the URL. Throws failure if there is none.
 std::string need_url(const common_options& from);
 
-/// With schema=verify where the store has lock tables and the URL leaves it open: a program that only reads makes no
-/// table.
+/// Adds schema=verify if the store has lock tables and the URL leaves it open, because a program that only reads makes
+/// no table.
 std::string without_making_tables(const std::string& url);
 
 }  // namespace dlock::command

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: BSL-1.0
-// Each change of a key's holder.
+// Reports each change of a key's holder.
 #include <fmt/chrono.h>
 
 #include <chrono>
@@ -23,7 +22,7 @@ std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::time_t{ms / 1000}), ms % 1000);
 }
 
-/// What became of the key between two looks; empty: nothing.
+/// What happened to the key between two polls; empty if nothing.
 std::string change(const std::optional<holder_info>& before, const std::optional<holder_info>& now) {
   if (!before && !now) return {};
   if (!now) return "released";
