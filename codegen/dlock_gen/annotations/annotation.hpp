@@ -19,10 +19,10 @@ std::optional<annotation_kind> annotation_of_macro(std::string_view macro) noexc
 /// A macro of dlock/annotations.hpp as the author wrote it.
 struct annotation {
   annotation_kind kind = annotation_kind::locked;
-  located_text arguments{};  ///< what stands in the parentheses
+  located_text arguments{};  ///< the text in the parentheses
   location where{};          ///< of the macro's name
-  /// What names in the parentheses mean where the annotation stands: "patience" is "::shop::patience". Members of the
-  /// object have an empty text.
+  /// The meanings of names in the parentheses at the annotation's place: "patience" is "::shop::patience". Members of
+  /// the object have an empty text.
   std::map<std::string, std::string> names{};
 
   std::size_t width() const noexcept { return macro_of(kind).size(); }

@@ -78,7 +78,7 @@ class path_reader {
   diagnostics& out_;
 };
 
-/// An escape sequence, or a second literal, may be in the midst of it.
+/// Whether the path is written without an escape sequence or a second literal in it.
 bool stands_there(const value_path& value) {
   const auto text = value.text();
   return value.where.file->text().substr(value.where.offset, text.size()) == text;

@@ -20,12 +20,12 @@ struct path_step {
   std::string text() const;
 };
 
-/// What stands in braces, or as the id of a row: a parameter or `this`, and what leads on from it.
+/// The text in braces, or the id of a row: a parameter or `this`, and the steps that follow.
 struct value_path {
   std::string head{};
   std::vector<path_step> steps{};
   location where{};
-  bool exact = true;  ///< it stands there as it is, so that its columns are the compiler's
+  bool exact = true;  ///< it is written there unchanged, so that its columns are the compiler's
 
   std::string text() const;
   bool from_object() const noexcept { return head == "this"; }
@@ -41,11 +41,11 @@ struct key_template {
   std::vector<key_piece> pieces{};
   std::string text{};  ///< as the author wrote it, for messages: order:{o.id}
 
-  /// The template with its values left out, which says what may share a key: order:{}.
+  /// The template without its values, which shows what may share a key: order:{}.
   std::string domain() const;
 };
 
-/// Reads and checks a template. Nothing, and an error, if it is none.
+/// Reads and checks a template. Returns nothing, after an error, if it is none.
 std::optional<key_template> read_template(const located_text& from, diagnostics& out);
 /// Reads and checks a path that stands alone.
 std::optional<value_path> read_path(const located_text& from, diagnostics& out);

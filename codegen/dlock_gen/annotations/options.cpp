@@ -35,7 +35,7 @@ struct option_rule {
   std::optional<dlock::detail::time_limits> time{};
 };
 
-/// What is no field of lock_options.
+/// Options that are no fields of lock_options.
 constexpr std::array<option_rule, 5> further{{
     {.name = "prefix", .scopes = in_locked | in_defaults, .lock_option = false},
     {.name = "row", .scopes = in_row | in_defaults, .lock_option = false},
@@ -79,9 +79,9 @@ struct unit {
 constexpr std::array<unit, 4> units{
     {{"ms", milliseconds{1}}, {"s", milliseconds{1000}}, {"min", milliseconds{60'000}}, {"h", hours{1}}}};
 
-/// Digits and what follows them, of a number such as 1'500ms.
+/// The digits of a number such as 1'500ms, and what follows them.
 struct written_number {
-  std::optional<std::int64_t> value{};  ///< nothing: it is no whole decimal number, or a huge one
+  std::optional<std::int64_t> value{};  ///< empty if it is no whole decimal number, or a huge one
   std::string_view suffix{};
 };
 written_number read_number(std::string_view text) {
@@ -94,7 +94,7 @@ written_number read_number(std::string_view text) {
   return found;
 }
 
-/// A literal is checked here; any other expression says itself what is wrong with it.
+/// Checks a literal; the compiler checks any other expression.
 void check_time(const option& what, const option_rule& rule, diagnostics& out) {
   const auto tokens = split(what.value.text);
   if (tokens.size() != 1 || tokens[0].kind != token_kind::number) return;

@@ -78,7 +78,7 @@ class literal_reader {
     return true;
   }
 
-  /// `at` is that of the backslash, then what follows the sequence.
+  /// `at` is at the backslash, and afterwards behind the sequence.
   bool read_escape(const token& what, std::size_t& at) {
     static constexpr std::string_view letters = "abfnrtv'\"?\\";
     static constexpr std::string_view bytes = "\a\b\f\n\r\t\v'\"?\\";

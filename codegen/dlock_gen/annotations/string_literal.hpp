@@ -11,7 +11,7 @@
 
 namespace dlock_gen {
 
-/// What a string literal says, and where each of its bytes is written.
+/// The value of a string literal, and where each of its bytes is written.
 struct literal {
   std::string text{};
   std::vector<location> places{};  ///< one for each byte, and that of the closing quote
@@ -19,7 +19,7 @@ struct literal {
   location at(std::size_t offset) const { return places[offset < places.size() ? offset : places.size() - 1]; }
 };
 
-/// Reads one or several literals that stand side by side. Nothing, and an error, for anything else.
+/// Reads one or several adjacent literals. Returns nothing, after an error, for anything else.
 std::optional<literal> read_literal(const located_text& from, diagnostics& out);
 
 }  // namespace dlock_gen

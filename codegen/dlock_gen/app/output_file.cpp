@@ -20,7 +20,7 @@ std::optional<std::string> text_of_file(const fs::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-/// As make reads a name.
+/// Escapes a name for make.
 std::string escaped(const fs::path& file) {
   std::string all;
   for (const char c : file.generic_string()) {
@@ -37,7 +37,7 @@ void write_file(const fs::path& file, const std::string& text, bool keep_unchang
   if (keep_unchanged && text_of_file(file) == text) return;
   std::error_code failed;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
-  // A build that is stopped must not leave half of it.
+  // An interrupted build must not leave an incomplete file.
   const fs::path beside = file.string() + ".part";
   {
     std::ofstream out(beside, std::ios::binary | std::ios::trunc);

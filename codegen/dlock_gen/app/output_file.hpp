@@ -12,7 +12,7 @@ struct cannot_write : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Writes a file as a whole. `keep_unchanged`: not if it has that text already. Throws cannot_write.
+/// Writes a whole file. `keep_unchanged`: does not write if the file has that text. Throws cannot_write.
 void write_file(const std::filesystem::path& file, const std::string& text, bool keep_unchanged);
 
 /// A rule for make, by which `target` is made again when one of `sources` changes.

@@ -50,7 +50,7 @@ class runner {
     return (chosen_.output_folder / (header.stem().string() + ".locked.hpp")).lexically_normal();
   }
 
-  /// Whether the header is right.
+  /// Returns whether the header has no errors.
   bool process(const fs::path& file) {
     const auto output = output_of(file);
     const auto read = read_and_check(file, flags_of(file), output);
@@ -126,7 +126,7 @@ void add_options(CLI::App& app, settings& to, bool& explain, bool& list) {
   app.add_flag("--strict", to.strict, "With --list: exit code 4 if there is a warning");
 }
 
-/// What the options say together; a text for the user if they contradict each other.
+/// Returns a text for the user if the options contradict each other.
 std::string contradiction(const settings& chosen, bool explain, bool list) {
   if (explain && list) return "--explain and --list exclude each other";
   if (chosen.strict && !list) return "--strict needs --list";

@@ -9,7 +9,7 @@
 
 namespace dlock_gen {
 
-/// What the program returns. docs/annotations.md has this list.
+/// The program's exit codes. docs/annotations.md has this list.
 enum class exit_code : int {
   done = 0,
   refused = 1,    ///< an annotation or a header is wrong; the messages say where
@@ -27,14 +27,14 @@ struct settings {
   std::filesystem::path depfile{};
   std::filesystem::path database{};  ///< the folder of a compile_commands.json
   bool has_flags = false;
-  std::vector<std::string> flags{};  ///< what followed "--"
+  std::vector<std::string> flags{};  ///< the arguments after "--"
   bool keep_unchanged = false;
   bool strict = false;
 };
 
 struct command_line {
   settings chosen{};
-  std::optional<exit_code> ends{};  ///< there is nothing to do: help was printed, or an error
+  std::optional<exit_code> ends{};  ///< set if there is nothing to do, because help or an error was printed
 };
 
 command_line read_command_line(int argc, const char* const* argv);

@@ -7,7 +7,7 @@
 
 namespace dlock_gen {
 
-/// For each annotated function of a header: its keys and the options in force, for a reader.
+/// Describes for each annotated function of a header its keys and options, for a reader.
 std::string explain(const header_model& header);
 
 }  // namespace dlock_gen

@@ -31,7 +31,7 @@ std::string busy_text(const busy_plan& busy) {
   return "throw";
 }
 
-/// Whether a call waits for a key that is busy. Of a time that is no literal it is assumed.
+/// Whether a call waits for a busy key. Assumed if its time is no literal.
 bool waits(const lock_plan& lock) {
   const auto* const wait = find_option(lock.options, "wait");
   if (wait == nullptr) return lock.busy.action == busy_action::fail;
@@ -55,7 +55,7 @@ listed_lock listed(const function_model& function, bool wrapper) {
 
 bool is_generated(const std::string& file) { return file.ends_with(".locked.hpp"); }
 
-/// Reads bodies. What a header defines is read once, with the first source that includes it.
+/// Reads bodies. Bodies in a header are read once, with the first source that includes it.
 class body_reader {
  public:
   body_reader(const translation_unit& unit, code_facts& into) : unit_(unit), into_(into) {}
@@ -92,7 +92,7 @@ class body_reader {
     made.generated = is_generated(made.place.file);
     read_calls(function, function, made);
   }
-  /// `block`: the innermost block or condition around it, at whose end a lease in it is released.
+  /// `block` is the innermost block or condition around it, at whose end a lease in it is released.
   void read_calls(CXCursor parent, CXCursor block, listed_function& into) {
     for (const auto each : children(parent)) {
       const auto kind = kind_of(each);

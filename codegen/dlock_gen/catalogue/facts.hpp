@@ -39,10 +39,10 @@ struct listed_lock {
   std::vector<std::pair<std::string, std::string>> options{};
   std::string busy = "throw";
   std::string verified{};
-  bool waits = true;  ///< for a key that is busy; else it can't be part of a deadlock
+  bool waits = true;  ///< for a busy key; otherwise it can't be part of a deadlock
   bool annotation = true;
-  listed_place until{};  ///< of a lock by a call: where it ends at the latest
-  bool wrapper = true;   ///< of a class: calls on its own object pass by the generated class
+  listed_place until{};  ///< for a lock by a call: where it ends at the latest
+  bool wrapper = true;   ///< for a class: calls on its own object bypass the generated class
 };
 
 struct listed_call {
@@ -62,7 +62,7 @@ struct listed_function {
   std::vector<listed_lock> locks{};  ///< by calls of dlock, in their order
 };
 
-/// What is known of all sources that were read. Functions are named by their USR.
+/// Facts from all sources that were read. Functions are identified by their USR.
 struct code_facts {
   std::map<std::string, listed_lock> annotated{};
   std::map<std::string, listed_function> functions{};
@@ -70,7 +70,7 @@ struct code_facts {
   std::map<std::string, std::set<std::string>> overriders{};
 };
 
-/// Adds what a source says: annotated functions, bodies, and what calls what. Errors in annotations go to `out`.
+/// Adds the facts of a source: annotated functions, bodies, and calls. Reports errors in annotations to `out`.
 void read_facts(const translation_unit& unit, code_facts& into, diagnostics& out);
 
 }  // namespace dlock_gen

@@ -112,7 +112,7 @@ class call_words {
     into.push_back({"row of " + name, "row of " + name});
   }
 
-  /// The first argument that says a key: others before it name a lease or a service.
+  /// The first argument that is a key; arguments before it are a lease or a service.
   void add_first_argument(std::vector<listed_key>& into) const {
     std::size_t number = 0;
     for (auto from = open_ + 1; from < end_ && into.empty(); ++number) {
@@ -147,7 +147,7 @@ class call_words {
         add_row(at + 2, close, into);
       } else if (words_[at].kind == token_kind::text) {
         add_text(words_[at], into);
-        // The names behind a pattern: key<"order:{o.id}", "o">
+        // Skips the names after a pattern: key<"order:{o.id}", "o">.
         while (at + 2 < to && words_[at + 1].is(",") && words_[at + 2].kind == token_kind::text && is_pattern(from, at))
           at += 2;
         if (at + 1 < to && words_[at + 1].is(">") && at + 2 < to && words_[at + 2].is("("))

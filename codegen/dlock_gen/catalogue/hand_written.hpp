@@ -10,11 +10,11 @@
 
 namespace dlock_gen {
 
-/// The lock that a call of dlock takes: acquire(), with_lock(), a macro, lock_row() and the like. Its keys are what the
-/// words of the call say; "?" is one that they don't say.
+/// The lock that a call of dlock takes: acquire(), with_lock(), a macro, lock_row() and the like. Its keys come from
+/// the words of the call; "?" is a key that they don't show.
 std::optional<listed_lock> read_hand_written(const translation_unit& unit, CXCursor call, CXCursor callee);
 
-/// Whether such a call holds its lock for a function that it is given, and no longer: with_lock(), locked().
+/// Whether such a call holds its lock only for a function that it calls: with_lock(), locked().
 bool runs_a_function(CXCursor callee);
 
 }  // namespace dlock_gen

@@ -13,7 +13,7 @@
 
 namespace dlock_gen {
 
-/// Something to look at in the order of locks, with the calls that lead to it.
+/// A warning about the order of locks, with the calls that lead to it.
 struct catalogue_warning {
   std::string kind{};
   std::string message{};
@@ -27,12 +27,12 @@ struct catalogue_warning {
 /// All locks of a code base.
 class lock_catalogue {
  public:
-  /// Adds a source. False, with messages, if it or an annotation is wrong; what could be read counts all the same.
+  /// Adds a source. Returns false, with messages, if it or an annotation is wrong; what could be read still counts.
   bool read(const std::filesystem::path& file, const std::vector<std::string>& flags, std::ostream& messages);
 
-  /// To be called once, when all is read.
+  /// Must be called once, after everything was read.
   std::vector<catalogue_warning> find_warnings();
-  /// What was read and found; docs/annotations.md explains it.
+  /// The result; docs/annotations.md explains it.
   std::string json() const;
 
  private:

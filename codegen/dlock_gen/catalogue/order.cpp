@@ -42,7 +42,7 @@ class order_finder {
     return nullptr;
   }
 
-  /// Whether this call goes through what dlock-gen generated, as far as the sources show.
+  /// Whether this call goes through code that dlock-gen generated, as far as the sources show.
   const listed_lock* taken_by(const listed_function& caller, const listed_call& call) const {
     const auto* const lock = annotation_of(call.callee);
     if (lock == nullptr) return nullptr;
@@ -55,8 +55,8 @@ class order_finder {
     std::vector<chain_link> chain{};
   };
 
-  /// Whether the holder, of the first function on the way, holds its lock there. A function with annotations does so
-  /// all the time.
+  /// Whether the holder, the first function of the chain, holds its lock there. A function with annotations always
+  /// does.
   static bool holds_at(const listed_lock& holder, const listed_place& place) {
     return holder.annotation || (holder.place < place && place < holder.until);
   }
@@ -109,7 +109,7 @@ class order_finder {
     for (const auto& each : function.calls) {
       const auto* const lock = annotation_of(each.callee);
       if (lock == nullptr || !lock->annotation || !each.own_object) continue;
-      // An override that calls what it overrides runs under the lock already.
+      // An override that calls its base's function already runs under the lock.
       if (lock->wrapper || (!each.dynamic && !overrides(usr, each.callee))) {
         found_.bypasses.push_back({function.name, each.callee_name, each.place, !lock->wrapper});
       }
@@ -148,7 +148,7 @@ std::vector<opposite_order> find_opposite(const std::vector<nested_locks>& neste
   for (std::size_t first = 0; first < nested.size(); ++first) {
     const auto& one = nested[first];
     if (!one.taker.waits) continue;
-    if (any_overlap(one.holder, one.taker)) continue;  // one domain: it may be the same key, entered again
+    if (any_overlap(one.holder, one.taker)) continue;  // with one domain it may be the same key, entered again
     for (std::size_t second = first + 1; second < nested.size(); ++second) {
       const auto& other = nested[second];
       if (!other.taker.waits) continue;

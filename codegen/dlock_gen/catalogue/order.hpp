@@ -9,7 +9,7 @@
 
 namespace dlock_gen {
 
-/// One call on the way from a function that holds a lock to one that takes another.
+/// One call in the chain from a function that holds a lock to one that takes another.
 struct chain_link {
   std::string caller{};
   std::string callee{};
@@ -23,12 +23,12 @@ struct nested_locks {
   std::vector<chain_link> chain{};
 };
 
-/// An annotated function that is called on the object itself: what is generated is passed by, and no lock is taken.
+/// A call of an annotated function on the object itself, which bypasses the generated class and takes no lock.
 struct bypass {
   std::string caller{};
   std::string callee{};
   listed_place place{};
-  bool qualified = false;  ///< shop::place(): the call is of that class, not of what derives from it
+  bool qualified = false;  ///< shop::place(): a call of that class's function, not of an override
 };
 
 struct order_findings {
@@ -36,7 +36,7 @@ struct order_findings {
   std::vector<bypass> bypasses{};
 };
 
-/// Which locks are held while others are taken. What a virtual call leads to, is each function that overrides it.
+/// Finds locks that are held while others are taken. A virtual call leads to each function that overrides it.
 order_findings find_order(const code_facts& facts);
 
 /// Two that take each other's keys in opposite orders: indices into order_findings::nested.
@@ -44,11 +44,11 @@ struct opposite_order {
   std::size_t first = 0;
   std::size_t second = 0;
 };
-/// One for each pair of domains. A call that makes one attempt does not wait, and is in none.
+/// Returns one for each pair of domains. A call that makes one attempt does not wait, and is in none.
 std::vector<opposite_order> find_opposite(const std::vector<nested_locks>& nested);
 
-/// Whether a key of the one domain can be a key of the other: order:{} and order:42, but not order:{} and user:{}. A
-/// value never has a ':' in it. "?" is a key that is known at run time alone, and is taken for none.
+/// Whether a key of one domain can be a key of the other: order:{} and order:42, but not order:{} and user:{}. A value
+/// never contains a ':'. "?" is a key that is only known at run time, and overlaps with none.
 bool overlap(std::string_view left, std::string_view right);
 
 }  // namespace dlock_gen

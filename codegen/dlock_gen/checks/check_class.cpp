@@ -56,10 +56,10 @@ class form_checker {
     }
   }
 
-  /// What a wrapper doesn't pass on would run on the wrapper's own part of the class.
+  /// A function that a wrapper doesn't pass on would run on the wrapper's own part of the class.
   void check_forwarding(const function_model& function) {
     if (function.is_constructor || function.is_deleted) return;
-    if (!function.annotations.empty()) return;  // that is said elsewhere
+    if (!function.annotations.empty()) return;  // that is reported elsewhere
     const auto text = why_not_passed_on(function);
     if (!text.empty()) refuse(function, fmt::format("{}, {}", text, or_proxy));
   }
@@ -104,7 +104,7 @@ class form_checker {
                        function.shape.result, or_proxy));
   }
 
-  /// What the generated class has of a name hides, or stands beside, what the class has of it.
+  /// Functions of the generated class hide the class's functions of the same name, or overload them.
   void check_overloads(const function_model& locked) {
     if (owner_.form == class_form::wrapper) return;  // it has them all
     for (const auto& each : owner_.functions) {

@@ -12,7 +12,7 @@ namespace dlock_gen {
 
 namespace {
 
-/// At its annotations, if they are its own.
+/// The place of its annotations, if they are its own.
 location place_of(const function_model& function) {
   const bool own = !function.annotations.empty() && !function.home.inherited;
   return own ? function.annotations.front().where : function.where;
@@ -111,7 +111,7 @@ class lock_checker {
     return fmt::format("returns {}, an object whose functions run without their locks: return something else",
                        shape_.result);
   }
-  /// In the other forms a caller may know only the class, so each annotated function must be one that they override.
+  /// In the other forms a caller may know only the class, so each annotated function must be virtual in it.
   std::string why_not_overridden(class_form form) const {
     constexpr const char* bypassed =
         "so a caller that knows only the class would call it without its lock: make it virtual, or write "
@@ -169,7 +169,7 @@ class lock_checker {
     const bool coroutine = shape_.coroutine != coroutine_kind::none;
     const auto given = coroutine ? shape_.awaited : shape_.result_is;
     if (given != result_kind::other) return;
-    if (coroutine && shape_.coroutine != coroutine_kind::asio) return;  // the compiler knows what awaiting it gives
+    if (coroutine && shape_.coroutine != coroutine_kind::asio) return;  // the compiler knows the result of awaiting it
     if (!coroutine && !function_.is_virtual) return;
     out_.error(lock_.busy.where,
                fmt::format("{}() returns {}, which has no empty value for a skipped call: return {}, or write "

@@ -12,18 +12,18 @@ namespace dlock_gen {
 
 /// Whether a class can be generated for it at all.
 bool check_kind(const class_model& owner, diagnostics& out);
-/// Decides what the generated class is, by the class and the options that stand in it.
+/// Decides the form of the generated class, by the class and its options.
 void settle_form(class_model& owner, const class_plan& plan);
-/// Says what keeps the generated class from being that.
+/// Reports what prevents that form.
 void check_form(const class_model& owner, diagnostics& out);
 /// Whether an annotated function is one that can be locked at all.
 bool check_kind(const function_model& function, diagnostics& out);
-/// Says what is wrong with a function of a class, at its annotations or its name; of one that another file declares, at
-/// the class. `text` follows its name.
+/// Reports an error of a function of a class, at its annotations or its name; if another file declares it, at the
+/// class. `text` follows its name.
 void refuse_function(const function_model& function, const class_model& owner, const std::string& text,
                      diagnostics& out);
-/// Whether what its annotations ask for goes together with what it is. `owner`: its class, or null. `others`: functions
-/// that DLOCK_ON_BUSY(call, ...) may name.
+/// Checks whether its annotations fit the function. `owner` is its class, or null. `others` are functions that
+/// DLOCK_ON_BUSY(call, ...) may name.
 void check_lock(const function_model& function, const class_model* owner, const std::vector<function_model>& others,
                 diagnostics& out);
 

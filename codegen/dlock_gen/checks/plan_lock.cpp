@@ -52,7 +52,7 @@ std::optional<busy_plan> read_busy(const annotation& from, bool of_class, diagno
   return std::nullopt;
 }
 
-/// What the annotations above one function say.
+/// Plans the lock of one function from its annotations.
 class planner {
  public:
   planner(function_model& function, const class_plan& of_class, const header_model& header, diagnostics& out)
@@ -243,7 +243,7 @@ class planner {
 
   // ---- options ----------------------------------------------------------------------------------------------------
 
-  /// Several annotations are one call: an option is of all, and can have one value.
+  /// Several annotations make one call, so an option is for all of them and can have one value.
   void add_options(std::vector<option> options) {
     for (auto& each : options) {
       if (!is_lock_option(each.name)) continue;

@@ -10,7 +10,7 @@
 
 namespace dlock_gen {
 
-/// What the annotations of a class say for all its functions.
+/// The annotations of a class for all its functions.
 struct class_plan {
   std::vector<option> options{};
   busy_plan busy{};
@@ -19,8 +19,8 @@ struct class_plan {
 
 class_plan plan_class(const std::vector<annotation>& annotations, diagnostics& out);
 
-/// Reads the annotations of a function together with those of its class, and checks each of them for itself. Sets
-/// `function.lock` if they can be understood. `header`: what rows there are.
+/// Reads the annotations of a function together with those of its class, and checks each of them. Sets `function.lock`
+/// if they can be understood. `header` has the known rows.
 void plan_function(function_model& function, const class_plan& of_class, const header_model& header, diagnostics& out);
 
 }  // namespace dlock_gen

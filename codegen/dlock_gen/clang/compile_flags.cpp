@@ -88,7 +88,7 @@ class flag_filter {
     }
     return true;
   }
-  /// CMake's precompiled headers are another compiler's, and what they include a source includes itself.
+  /// CMake's precompiled headers are another compiler's, and a source itself includes what they include.
   void take_include(const std::string& header) {
     if (fs::path(header).filename().string().starts_with("cmake_pch")) return;
     found_.emplace_back("-include");

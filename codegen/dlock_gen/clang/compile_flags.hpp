@@ -9,12 +9,12 @@
 
 namespace dlock_gen {
 
-/// Of a compiler's arguments those that say what a source means: include folders, macros, the standard, the language.
-/// What is about warnings, optimisation or output is left out: another compiler than ours may have got them. Standard
-/// C++20 unless they name one. Relative folders are made absolute from `folder`.
+/// Keeps those of a compiler's arguments that affect the meaning of a source: include folders, macros, the standard,
+/// the language. Drops those about warnings, optimisation or output, which may be for another compiler. The standard is
+/// C++20 unless they name one. Makes relative folders absolute from `folder`.
 std::vector<std::string> useful_flags(const std::vector<std::string>& arguments, const std::filesystem::path& folder);
 
-/// Of libclang: "14.0.6".
+/// The version of libclang: "14.0.6".
 std::string clang_version();
 
 /// The folder of the compiler's own headers that belongs to the libclang in use, as arguments; none if it finds them
@@ -33,8 +33,7 @@ class compilation_database {
   compilation_database(const compilation_database&) = delete;
   compilation_database& operator=(const compilation_database&) = delete;
 
-  /// useful_flags() of the command that compiles `file`; of a header, which none compiles, those of the source that is
-  /// most like it.
+  /// useful_flags() of the command that compiles `file`, or for a header, of the source with the most similar name.
   std::vector<std::string> flags_of(const std::filesystem::path& file) const;
   /// All sources that it compiles, each once.
   std::vector<std::filesystem::path> files() const;

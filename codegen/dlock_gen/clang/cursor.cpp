@@ -113,7 +113,7 @@ CXCursor members_of(CXCursor class_cursor) {
   const auto definition = clang_getCursorDefinition(class_cursor);
   const auto made_from = clang_getSpecializedCursorTemplate(class_cursor);
   if (clang_Cursor_isNull(made_from) != 0) return definition;
-  // What is made from a template stands where the template does, and libclang shows no members of it.
+  // A class that is made from a template has the template's location, and libclang shows no members of it.
   const auto pattern = clang_getCursorDefinition(made_from);
   const bool specialized =
       clang_Cursor_isNull(definition) == 0 && clang_Cursor_isNull(pattern) == 0 &&

@@ -10,39 +10,39 @@
 
 namespace dlock_gen {
 
-/// Takes the text, which is freed.
+/// Converts the text, and frees it.
 std::string text_of(CXString text);
 
 std::string name_of(CXCursor cursor);
-/// Names an entity in all translation units; empty for what has no name.
+/// Identifies an entity in all translation units; empty for one without a name.
 std::string usr_of(CXCursor cursor);
 CXCursorKind kind_of(CXCursor cursor);
 
 std::vector<CXCursor> children(CXCursor cursor);
 bool has_child(CXCursor cursor, CXCursorKind kind);
-/// All below `cursor`, in the order of the source. `visit` says whether to go into the one it was given.
+/// Visits everything below `cursor`, in the order of the source. `visit` returns whether to go into its argument.
 void each_below(CXCursor cursor, const std::function<bool(CXCursor)>& visit);
 
 bool is_class(CXCursor cursor);  ///< class, struct, or one of a template's
 bool is_namespace(CXCursor cursor);
 /// The functions of base classes that it overrides, and those that they override.
 std::vector<CXCursor> overridden_by(CXCursor function);
-/// Where it is a member: a class, a namespace, or the translation unit. "extern "C"" is no place.
+/// The class, namespace or translation unit that it is a member of; extern "C" does not count.
 CXCursor parent_of(CXCursor cursor);
 
 /// "shop::order_service", without namespaces that need no name.
 std::string qualified_name(CXCursor cursor);
-/// The same for a program: "::shop::order_service".
+/// The same for code: "::shop::order_service".
 std::string spelled_fully(CXCursor cursor);
 
 /// The class behind a type, with references and typedefs removed; a null cursor for a type that is none.
 CXCursor class_of(CXType type);
 /// The template that a class was made from, or the class itself.
 CXCursor template_of(CXCursor class_cursor);
-/// The definition whose children are the members of a class: its own, or of what is made from a template, the
-/// template's. A null cursor if there is none.
+/// The definition whose children are the members of a class: its own, or if it is made from a template, the template's.
+/// A null cursor if there is none.
 CXCursor members_of(CXCursor class_cursor);
-/// Whether it is a class template, or stands in one.
+/// Whether it is a class template, or in one.
 bool is_inside_template(CXCursor class_cursor);
 /// The USRs of a class and its bases, of those that have definitions.
 std::set<std::string> class_and_bases(CXCursor class_cursor);

@@ -28,7 +28,7 @@ std::optional<std::pair<annotation_kind, std::string>> read_attribute(const std:
   return std::pair{*kind, text.substr(open + 1, text.size() - open - 2)};
 }
 
-/// The offsets of what stands in the parentheses behind the name that begins at `at`.
+/// The offsets of the text in the parentheses after the name that begins at `at`.
 std::optional<std::pair<std::size_t, std::size_t>> parentheses_behind(std::string_view text, std::size_t at,
                                                                       std::string_view name) {
   if (text.substr(at, name.size()) != name) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<std::pair<std::size_t, std::size_t>> parentheses_behind(std::strin
   return std::pair{tokens[1].end, tokens[close].begin};
 }
 
-/// Below the current folder, a file is called by its way from there.
+/// A file below the current folder is shown by its path from there.
 std::string short_name(const std::string& file) {
   const auto folder = fs::current_path().string() + "/";
   const auto name = fs::path(file).lexically_normal().string();
@@ -96,7 +96,7 @@ translation_unit::~translation_unit() {
 
 void translation_unit::parse(const parse_request& request) {
   const auto file = fs::absolute(path_).lexically_normal().string();
-  // A header is included by a source of ours, so that "#pragma once" means in it what it always does.
+  // A source of ours includes the header, so that "#pragma once" has its usual meaning in it.
   const auto wrapper = fmt::format("#include \"{}\"\n", file);
   std::vector<CXUnsavedFile> unsaved;
   if (!request.bodies) unsaved.push_back({wrapper_name, wrapper.c_str(), wrapper.size()});

@@ -22,11 +22,11 @@ struct parse_request {
   std::filesystem::path file{};      ///< a header, or with `bodies` any source
   std::vector<std::string> flags{};  ///< useful_flags()
   bool bodies = false;               ///< reads the bodies of functions, too
-  /// Counts as empty, whether it exists or not: what this program is about to write.
+  /// A file that counts as empty even if it exists: the one that this program is about to write.
   std::filesystem::path empty{};
 };
 
-/// What is wrong enough that there is no tree at all: a file that can't be read.
+/// An error without any syntax tree: a file can't be read.
 struct cannot_read : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -49,7 +49,7 @@ class translation_unit {
   CXCursor root() const { return clang_getTranslationUnitCursor(unit_); }
   const source_file& main() const noexcept { return *main_; }
 
-  /// Where it stands in a file; for what a macro makes, that is where the macro is used.
+  /// Its location in a file; for the result of a macro, where the macro is used.
   location where(CXSourceLocation place) const;
   location where(CXCursor cursor) const { return where(clang_getCursorLocation(cursor)); }
   location begin_of(CXCursor cursor) const { return where(clang_getRangeStart(clang_getCursorExtent(cursor))); }
@@ -64,9 +64,9 @@ class translation_unit {
   /// Whether a macro is used at that offset of the file.
   bool is_macro_use(const location& place) const;
 
-  /// The compiler's own messages; whether there is an error among them.
+  /// Reports the compiler's own messages. Returns whether there is an error among them.
   bool report(diagnostics& out) const;
-  /// All files that were read, the main one among them, without those of the system.
+  /// All files that were read, including the main one, without those of the system.
   std::vector<std::filesystem::path> files() const;
 
  private:

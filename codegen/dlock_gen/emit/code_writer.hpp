@@ -8,18 +8,18 @@
 
 namespace dlock_gen {
 
-/// Writes a source line by line, and keeps #line right: what the author wrote has the author's lines and columns, so
-/// that the compiler's message about it stands there.
+/// Writes a source line by line, with #line directives: the author's text keeps the author's lines and columns, so that
+/// the compiler's messages about it point there.
 class code_writer {
  public:
-  /// `file`: what the compiler calls the output.
+  /// `file` is the compiler's name for the output.
   explicit code_writer(std::string file) : file_(std::move(file)) {}
 
   /// A line of ours, indented; an empty one for no text.
   void line(std::string_view text = {});
-  /// A text of the author's that is written at `where`, in a line for itself and in its column.
+  /// A text of the author from `where`, on a separate line and in its column.
   void author(const location& where, std::string_view text);
-  /// A line of ours that the compiler is to take for one in the author's line, in no particular column.
+  /// A line of ours that the compiler should report at the author's line, in no particular column.
   void beside_author(const location& where, std::string_view text);
 
   void indent(std::size_t by = 2) { depth_ += by; }
@@ -39,7 +39,7 @@ class code_writer {
 
 /// A text as a C++ literal.
 std::string as_literal(std::string_view text);
-/// The text, or if it has line ends or the like a literal of it.
+/// The text, or a literal of it if it contains line ends or the like.
 std::string in_one_line(const std::string& text);
 
 }  // namespace dlock_gen

@@ -57,8 +57,8 @@ class body_writer {
     for (const auto& each : lock_.options) to_.author(each.where, fmt::format("{},", text_of(each)));
     to_.line("};");
   }
-  /// As the author wrote it, blanks and line ends too, so that its columns are right; only names that mean something
-  /// else here are written fully.
+  /// As the author wrote it, with blanks and line ends, so that its columns are right; only names that mean something
+  /// else here are qualified.
   std::string text_of(const option& what) const {
     std::vector<std::string> parameters;
     for (const auto& each : shape_.parameters) parameters.push_back(each.name);
@@ -140,8 +140,8 @@ class body_writer {
     }
     return "fail";
   }
-  /// The coroutine begins when this function has returned: values live in the lambda, references refer to what they
-  /// did.
+  /// The coroutine begins when this function has returned: values live in the lambda, references refer to the caller's
+  /// objects.
   std::string captures() const {
     std::string all;
     const auto add = [&](const std::string& text) { all += (all.empty() ? "" : ", ") + text; };

@@ -8,7 +8,7 @@
 
 namespace dlock_gen {
 
-/// The generated header. `file`: where it is to be, for #line. Precondition: check_header() has found nothing.
+/// The generated header. `file` is its path, for #line. Precondition: check_header() has found no errors.
 std::string emit_header(const header_model& header, const std::filesystem::path& file);
 
 }  // namespace dlock_gen

@@ -17,12 +17,12 @@ std::string text_up_to(const value_path& path, std::size_t step) {
   return all;
 }
 
-/// Whether the step follows a pointer that may be null. `this` is none.
+/// Whether the step follows a pointer that may be null, which `this` is not.
 bool follows_pointer(const value_path& path, std::size_t step) {
   return path.steps[step].arrow && !(step == 0 && path.from_object());
 }
 
-/// The author's words from `step` on to the next pointer, as one text where they stand together.
+/// The end of the author's words from `step` to the next pointer, which become one text if they are adjacent.
 std::size_t run_end(const value_path& path, std::size_t step) {
   auto end = step + 1;
   while (end < path.steps.size() && !follows_pointer(path, end)) ++end;

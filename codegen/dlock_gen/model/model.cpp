@@ -43,7 +43,7 @@ bool can_pass_on(const class_model& owner, const function_model& function) {
   if (of_the_class || function.is_constructor || function.access != visibility::is_public) return false;
   if (function.is_template || function.is_consteval || function.is_immediate_object) return false;
   if (shape.variadic || shape.is_volatile || function.hidden || function.dependent) return false;
-  if (owner.form == class_form::wrapper) return function.is_virtual;  // what else there is, it inherits
+  if (owner.form == class_form::wrapper) return function.is_virtual;  // it inherits the others
   return function.hands_out == handed_out::nothing && function.inaccessible.empty();
 }
 

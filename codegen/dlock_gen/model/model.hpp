@@ -13,7 +13,7 @@
 
 namespace dlock_gen {
 
-/// What `text` says of each, with commas between.
+/// Joins text(element) of all elements with commas.
 template <class Range, class Text>
 std::string joined(const Range& all, Text&& text) {
   std::string made;
@@ -24,19 +24,19 @@ std::string joined(const Range& all, Text&& text) {
 enum class passing { value, lvalue, rvalue };
 
 struct parameter {
-  std::string name{};  ///< one of ours where the author gave none
+  std::string name{};  ///< one of ours if the author gave none
   bool named = true;
   std::string declaration{};    ///< with the name, without a default argument: "const order& o"
-  std::string default_value{};  ///< "3"; empty: none
+  std::string default_value{};  ///< "3"; empty if there is none
   passing how = passing::value;
-  bool movable = false;  ///< a class by value, or an rvalue: it is moved on
+  bool movable = false;  ///< a class by value, or an rvalue, which is moved on
   std::string type{};    ///< in canonical form, to compare
 
-  /// What passes it on: "o", "std::move(o)".
+  /// The expression that passes it on: "o", "std::move(o)".
   std::string forwarded() const;
 };
 
-/// What the generated code calls a parameter without a name, counted from 1.
+/// The name in the generated code of a parameter without a name, counted from 1.
 std::string unnamed_parameter(std::size_t number);
 
 enum class result_kind { nothing, optional, other };
@@ -51,7 +51,7 @@ enum class coroutine_kind {
 
 enum class reference { none, lvalue, rvalue };
 
-/// How a function is called, and how it is declared once more.
+/// The signature of a function, for calls and for its declaration.
 struct signature {
   std::string name{};
   std::vector<parameter> parameters{};
@@ -59,7 +59,7 @@ struct signature {
   std::string result_type{};  ///< in canonical form
   result_kind result_is = result_kind::other;
   coroutine_kind coroutine = coroutine_kind::none;
-  result_kind awaited = result_kind::other;  ///< what co_await gives, where that is known
+  result_kind awaited = result_kind::other;  ///< the result of co_await, if it is known
   bool future = false;                       ///< std::future or std::shared_future
   bool is_const = false;
   bool is_volatile = false;
@@ -68,7 +68,7 @@ struct signature {
   bool nodiscard = false;
   bool variadic = false;  ///< ends in "..." as in C
 
-  /// " const &" and the like, as it stands behind the parameters.
+  /// " const &" and the like, after the parameters.
   std::string qualifiers() const;
   /// "(const order& o, int n = 3)".
   std::string parameter_list(bool with_defaults) const;
@@ -81,7 +81,7 @@ struct signature {
 /// A database that a function's lock needs.
 struct database_use {
   value_path path{};
-  bool given = false;  ///< neither: the generated class or function gets it as a parameter
+  bool given = false;  ///< neither; the generated class or function gets it as a parameter
 
   friend bool operator==(const database_use& left, const database_use& right) {
     return left.path.text() == right.path.text();
@@ -90,7 +90,7 @@ struct database_use {
 
 /// The row that a DLOCK_LOCKED_ROW locks.
 struct row_plan {
-  std::string entity{};  ///< the mapped class, spelled fully, or as the author wrote it
+  std::string entity{};  ///< the mapped class, fully qualified, or as the author wrote it
   location entity_at{};
   bool entity_exact = false;  ///< it is the author's text, at that place
   value_path id{};
@@ -116,7 +116,7 @@ struct busy_plan {
   bool of_class = false;
 };
 
-/// How one function is locked: what its annotations and those of its class say together.
+/// How one function is locked, from its annotations and those of its class.
 struct lock_plan {
   std::vector<key_plan> keys{};
   std::vector<option> options{};  ///< fields of lock_options, in their order
@@ -127,9 +127,9 @@ struct lock_plan {
 
 enum class visibility { is_public, is_protected, is_private };
 
-/// A namespace that is opened again around what is generated.
+/// A namespace that is opened again around the generated code.
 struct scope {
-  std::string name{};  ///< empty: without a name
+  std::string name{};  ///< empty if it has no name
   bool is_inline = false;
 
   friend bool operator==(const scope&, const scope&) = default;
@@ -143,8 +143,7 @@ enum class handed_out {
   unknown,  ///< the result is deduced from a body
 };
 
-/// The declaration that annotations stand above. An override has the annotations of its base, which mean there what
-/// they mean in the base.
+/// The annotated declaration. An override has the annotations of its base, with the meanings that they have there.
 struct annotation_home {
   std::string qualified{};             ///< "shop::order_api::place"
   std::vector<annotation> of_class{};  ///< those of its class
@@ -156,7 +155,7 @@ struct function_model {
   signature shape{};
   std::string usr{};
   std::string qualified{};  ///< "shop::order_service::place"
-  std::string owner{};      ///< of a member: the class that declares it, spelled fully
+  std::string owner{};      ///< for a member: the class that declares it, fully qualified
   location where{};         ///< of its name
   std::size_t offset = 0;   ///< of its declaration, for the order
   visibility access = visibility::is_public;
@@ -171,7 +170,7 @@ struct function_model {
   bool is_explicit = false;
   bool is_consteval = false;
   bool is_immediate_object = false;  ///< has "this" as a parameter (C++23)
-  /// Of a member: a class nearer to the annotated one, or another base, has a member of that name, so a call by the
+  /// For a member: a class nearer to the annotated one, or another base, has a member of that name, so a call by the
   /// name doesn't reach it.
   bool hidden = false;
   bool dependent = false;      ///< its declaration names parameters of the class template that it is a member of
@@ -179,8 +178,8 @@ struct function_model {
   visibility inaccessible_is = visibility::is_public;
   handed_out hands_out = handed_out::nothing;
   std::vector<annotation> annotations{};
-  annotation_home home{};     ///< of the declaration that the annotations stand above
-  std::string contradicts{};  ///< another annotated function that it overrides, and whose annotations differ
+  annotation_home home{};     ///< the annotated declaration
+  std::string contradicts{};  ///< another annotated function that it overrides, with different annotations
   std::optional<lock_plan> lock{};
 
   bool is_member() const noexcept { return !owner.empty(); }
@@ -189,9 +188,9 @@ struct function_model {
 };
 
 enum class class_form {
-  wrapper,   ///< of an abstract class: it implements the class, and passes calls on to another object
-  subclass,  ///< of a class with virtual functions: it is the object
-  proxy,     ///< of any other class: it passes calls on to an object, and is no object of the class
+  wrapper,   ///< for an abstract class: implements the class, and passes calls on to another object
+  subclass,  ///< for a class with virtual functions: is the object
+  proxy,     ///< for any other class: passes calls on to an object, and is not related to the class
 };
 
 struct class_model {
@@ -207,7 +206,7 @@ struct class_model {
   bool is_final = false;
   bool is_abstract = false;
   bool is_polymorphic = false;
-  bool is_nameable = true;  ///< false: a private member of another class, or without a name
+  bool is_nameable = true;  ///< false for a private member of another class, or a class without a name
   bool default_constructible = true;
   bool constructible = true;  ///< a class that derives from it can call one of its constructors, and the destructor
   std::string state{};        ///< a data member of it or of a base: "shop::order_service::table_"
@@ -217,10 +216,10 @@ struct class_model {
   std::vector<std::string> databases{};     ///< names of those that the generated class gets
 };
 
-/// Whether what is generated for a class that it passes calls on to has that function as well, and it is not annotated.
-/// It has all overloads of a name or none, as a call could mean another one otherwise.
+/// Whether the generated class, which passes calls on, also has that function, which is not annotated. It has all
+/// overloads of a name or none, because otherwise a call could mean another one.
 bool passes_on(const class_model& owner, const function_model& function);
-/// The first part of that, of this overload alone.
+/// Whether this overload alone can be passed on.
 bool can_pass_on(const class_model& owner, const function_model& function);
 
 struct free_function_model {
@@ -235,7 +234,7 @@ struct lockable_class {
   std::string header{};   ///< the file that defines it
 };
 
-/// All that is generated for one header.
+/// The model of all code that is generated for one header.
 struct header_model {
   std::filesystem::path path{};
   std::string include_as{};
@@ -244,7 +243,8 @@ struct header_model {
   std::vector<lockable_class> lockable{};
   std::vector<std::string> row_headers{};  ///< of the rows' classes, as "order-odb.hxx"
 
-  /// All functions with a lock, those of classes first. `owner`: the class; null for a function outside of one.
+  /// Visits all functions with a lock, those of classes first. `owner` is the class, or null for a function outside a
+  /// class.
   void each_locked(const std::function<void(const function_model& function, const class_model* owner)>& visit) const;
 };
 

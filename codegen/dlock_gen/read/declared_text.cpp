@@ -18,7 +18,7 @@ bool is_specifier(std::string_view word) {
   return std::find(specifiers.begin(), specifiers.end(), word) != specifiers.end();
 }
 
-/// Where a name must be looked up to be found without "::" in front of it.
+/// The scope in which a name is found without "::" before it.
 CXCursor home_of(CXCursor entity) {
   auto at = parent_of(entity);
   while (kind_of(at) == CXCursor_EnumDecl) at = parent_of(at);
@@ -168,7 +168,7 @@ std::optional<std::string> declared_text::result() const {
     }
     auto end = at;
     while (end < name_ && past_other_words(end) == end) {
-      // A bracket that the name stands in: the result is written on both sides of it.
+      // The name is in a bracket, so the result's type is written on both sides of it.
       if (tokens_[end].is("(") && closing(tokens_, end) > name_) return std::nullopt;
       ++end;
     }

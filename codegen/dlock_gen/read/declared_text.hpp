@@ -16,27 +16,28 @@
 
 namespace dlock_gen {
 
-/// The words of a function's declaration, from which it is written once more: as the author wrote it, not as one
-/// release of libclang or another would print it. Names of members of classes, and with `other_namespace` all names,
-/// are written fully, so that they mean the same where the generated code stands.
+/// The words of a function's declaration, to write it once more as the author did, rather than as some release of
+/// libclang prints it. Names of members of classes, and with `other_namespace` all names, are fully qualified, so that
+/// they mean the same in the generated code.
 class declared_text {
  public:
-  /// `names`: what the parameters are called instead; none: as they are here.
+  /// `names` are other names for the parameters; none keeps theirs.
   declared_text(const translation_unit& unit, CXCursor function, bool other_namespace,
                 const std::vector<std::string>& names);
 
-  /// The type of the result. Nothing where the words alone don't say it, such as that of a function that gives a
+  /// The type of the result. Returns nothing if the words alone don't show it, as for a function that returns a
   /// function.
   std::optional<std::string> result() const;
-  /// A parameter without its default argument, or the default argument alone. Nothing for what a macro makes.
+  /// A parameter without its default argument, or the default argument alone. Returns nothing for the result of a
+  /// macro.
   std::optional<std::string> declaration_of(CXCursor parameter) const;
   std::string default_of(CXCursor parameter) const;
-  /// What follows the parameters: "noexcept(...)" as it is written, or empty.
+  /// The text after the parameters: "noexcept(...)" as it is written, or empty.
   std::string exception() const;
   bool has_word(std::string_view specifier) const;  ///< before the name, such as "consteval"
   bool is_volatile() const;
   bool has_object_parameter() const;  ///< of C++23: "this order_service& self"
-  /// Empty: it has none.
+  /// Empty if it has none.
   std::string name_of_parameter(CXCursor parameter, std::size_t number) const;
   /// Whether it names something that depends on the arguments of a class template.
   bool is_dependent() const noexcept { return dependent_; }
@@ -68,11 +69,11 @@ class declared_text {
   visibility inaccessible_is_ = visibility::is_public;
   const source_file* file_ = nullptr;
   std::vector<token> tokens_{};
-  std::map<std::size_t, std::string> names_{};  ///< by offset: what a name is written as
+  std::map<std::size_t, std::string> names_{};  ///< by offset: the text of a name
   std::size_t name_ = 0;                        ///< tokens: the name, and the parentheses of the parameters
   std::size_t open_ = 0;
   std::size_t close_ = 0;
-  bool readable_ = false;  ///< the words are there; false for what a macro declares
+  bool readable_ = false;  ///< the words exist; false for the result of a macro
 };
 
 }  // namespace dlock_gen

@@ -16,7 +16,7 @@ bool is_open_enum(CXCursor cursor) {
   return kind_of(cursor) == CXCursor_EnumDecl && clang_EnumDecl_isScoped(cursor) == 0;
 }
 
-/// Whether a name that "::" follows, or that doesn't, can mean it.
+/// Whether a name with or without "::" after it can mean the entity.
 bool fits(CXCursor entity, bool before_scope) {
   const auto kind = kind_of(entity);
   return !before_scope || is_class(entity) || is_namespace(entity) || kind == CXCursor_EnumDecl ||

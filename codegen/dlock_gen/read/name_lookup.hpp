@@ -12,20 +12,20 @@
 
 namespace dlock_gen {
 
-/// Says what names mean where an annotation stands. The generated code stands in another scope, where the same name may
-/// mean something else.
+/// Finds the meanings of names in an annotation. The generated code is in another scope, where the same name may mean
+/// something else.
 class name_lookup {
  public:
   explicit name_lookup(const translation_unit& unit) : unit_(unit) {}
 
-  /// Sets annotation::names. `members`: of the class that they stand in. `seen_by`: the class that is generated from,
-  /// which is that one or derives from it.
+  /// Sets annotation::names. `members` is the class that they are in. `seen_by` is the class that code is generated
+  /// from: that one, or one that derives from it.
   void resolve(std::vector<annotation>& annotations, CXCursor members, CXCursor seen_by);
 
  private:
   using name_table = std::multimap<std::string, CXCursor, std::less<>>;
 
-  /// `before_scope`: "::" follows it, so only what has names in it is meant.
+  /// `before_scope`: "::" follows the name, so it means only a scope.
   CXCursor find(std::string_view name, CXCursor scope, bool before_scope);
   static CXCursor find_in_class(std::string_view name, CXCursor members, bool before_scope);
   const name_table& names_in(CXCursor name_space);

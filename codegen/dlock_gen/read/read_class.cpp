@@ -17,20 +17,20 @@ bool is_constructor(CXCursor cursor) {
   return kind_of(cursor) == CXCursor_Constructor || kind_of(cursor) == CXCursor_Destructor;
 }
 
-/// Names that a class hides from its bases, each with the classes whose members of that name it shows again by `using`.
+/// Names of bases that a class hides, each with the classes whose members of that name it shows again by `using`.
 using hidden_names = std::map<std::string, std::set<std::string>>;
 
 /// A class, or a base of it, as the class sees it.
 struct part {
   CXCursor members{};  ///< the definition that they are read from
-  std::string usr{};   ///< of the class; a template's members are those of many
+  std::string usr{};   ///< of the class, because a template's members belong to many classes
   visibility access = visibility::is_public;
   hidden_names hidden{};
   std::map<std::string, visibility> shown{};  ///< by `using`, with its access
   bool twice = false;                         ///< objects have more than one of it
 };
 
-/// A class and its bases, each behind all that derive from it.
+/// A class and its bases, each after all that derive from it.
 class hierarchy {
  public:
   explicit hierarchy(CXCursor definition) {
@@ -173,8 +173,8 @@ class member_collector {
     const auto made_from = clang_getSpecializedCursorTemplate(function);
     return class_usr + "/" + usr_of(clang_Cursor_isNull(made_from) != 0 ? function : made_from);
   }
-  /// Of a template that derives from another one, libclang doesn't say from which class: those functions have a name
-  /// without a class as well.
+  /// For a template that derives from another one, libclang doesn't tell the class, so those functions also have a name
+  /// without a class.
   static std::set<std::string> keys_overridden_by(CXCursor function) {
     std::set<std::string> keys;
     for (const auto each : overridden_by(function)) {
@@ -210,8 +210,8 @@ class member_collector {
     function.home.of_class = unit_.annotations_of(in.members);
     names_.resolve(function.home.of_class, in.members, definition_);
   }
-  /// Keys and options are written with the names of the declaration that they stand above. That of a template may have
-  /// a pack where this one has parameters.
+  /// Keys and options use the names of the annotated declaration. A template's declaration may have a pack where this
+  /// one has parameters.
   void rename_parameters(function_model& function, CXCursor own, CXCursor annotated) {
     if (clang_Cursor_getNumArguments(own) != clang_Cursor_getNumArguments(annotated)) return;
     std::vector<std::string> names(static_cast<std::size_t>(clang_Cursor_getNumArguments(annotated)));
@@ -249,7 +249,7 @@ class member_collector {
     return refers && most == handed_out::copy ? handed_out::object : most;
   }
 
-  /// A name that two bases have, neither of them derived from the other, means neither.
+  /// Hides a name that two unrelated bases have, because it is ambiguous.
   void hide_ambiguous() {
     std::map<std::string, std::set<std::string>> owners;
     for (const auto& each : found_) {
@@ -275,8 +275,8 @@ class member_collector {
   name_lookup& names_;
   std::set<std::string> family_;
   std::vector<function_model> found_{};
-  std::vector<CXCursor> cursors_{};                         ///< of what is found
-  std::map<std::string, std::size_t> nearest_{};            ///< by key: which of them stands for it
+  std::vector<CXCursor> cursors_{};                         ///< of the functions that were found
+  std::map<std::string, std::size_t> nearest_{};            ///< by key: the index of the nearest one
   std::map<std::size_t, std::set<std::string>> sources_{};  ///< by key: what its annotations stand above, and overrides
 };
 

@@ -110,7 +110,7 @@ class header_reader {
     made_.functions.back().function.home.qualified = qualified_name(cursor);
   }
 
-  /// Those that no declaration before has. The compiler passes annotations on to later declarations.
+  /// The annotations that no earlier declaration has. The compiler passes annotations on to later declarations.
   std::vector<annotation> new_annotations(CXCursor cursor) {
     auto& known = known_[usr_of(cursor)];
     const auto add = [&](const std::vector<annotation>& all) {
@@ -124,7 +124,7 @@ class header_reader {
     return all;
   }
 
-  /// Variables, fields, types without members: nothing that runs.
+  /// Refuses annotations of variables, fields, and types without members, which can't run.
   void refuse_other(CXCursor cursor) {
     refuse(unit_.annotations_of(cursor), [&](const annotation& each) {
       return fmt::format("{} stands above {}, which is not a function", macro_of(each.kind), named(cursor));
@@ -145,7 +145,7 @@ class header_reader {
       if (each.where.file == &unit_.main()) read_.insert(each.where.offset);
     }
   }
-  /// What the compiler has put nowhere, such as an annotation in the body of a function.
+  /// Reports annotations that the compiler attached to nothing, such as one in the body of a function.
   void report_unread() {
     for (const auto& each : unit_.annotation_macros()) {
       if (read_.contains(each.where.offset)) continue;
@@ -247,7 +247,7 @@ header_model read_header(const translation_unit& unit, diagnostics& out) {
 }
 
 header_model read_all_headers(const translation_unit& unit) {
-  diagnostics ignored;  // dlock-gen says it where it generates from that header
+  diagnostics ignored;  // dlock-gen reports it when it generates from that header
   return header_reader(unit, ignored, true).run();
 }
 

@@ -26,7 +26,7 @@ passing passing_of(CXType type) {
   }
 }
 
-/// A type that no words of the author say, so that a name can stand behind it.
+/// A type without the author's words, in a form that a name can follow.
 std::string before_name(const std::string& type) {
   return type.find_first_of("([") == std::string::npos ? type : fmt::format("std::type_identity_t<{}>", type);
 }

@@ -22,7 +22,7 @@ std::string_view name_of(severity level) {
   return "error";
 }
 
-/// The blanks before the caret: tabs stay tabs, so that it stands below what it is about.
+/// The blanks before the caret. Tabs stay tabs, so that the caret is in the right column.
 std::string blanks_like(std::string_view text) {
   std::string blanks(text);
   for (char& each : blanks) {
@@ -45,7 +45,7 @@ std::string rendered(const diagnostic& what) {
 }
 
 void diagnostics::error(location where, std::string text, std::size_t width) {
-  // What is wrong for a class is found with each of its functions.
+  // An error of a class is found with each of its functions.
   const bool known = std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
     return each.text == text && each.where.file == where.file && each.where.offset == where.offset;
   });
@@ -66,7 +66,7 @@ std::string diagnostics::text() const {
 
 namespace {
 
-/// How many characters to insert, remove or replace.
+/// The number of characters to insert, remove or replace.
 std::size_t distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -86,7 +86,7 @@ std::size_t distance(std::string_view from, std::string_view to) {
 
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
-  auto least = wrong.size() / 3 + 1;  // another word is no mistake in writing this one
+  auto least = wrong.size() / 3 + 1;  // a different word is no misspelling of this one
   for (const auto& each : known) {
     const auto far = distance(wrong, each);
     if (!each.empty() && far < least) {

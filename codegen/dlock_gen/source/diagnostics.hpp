@@ -20,7 +20,7 @@ struct diagnostic {
   std::size_t width = 1;  ///< how many bytes from `where` on the message is about
 };
 
-/// What is wrong with the author's files, as a compiler prints it: file:line:column, the line, and a caret.
+/// Errors in the author's files, as a compiler prints them: file:line:column, the line, and a caret.
 class diagnostics {
  public:
   void error(location where, std::string text, std::size_t width = 1);

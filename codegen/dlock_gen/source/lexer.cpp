@@ -121,7 +121,7 @@ class splitter {
   }
 
   token_kind scan_punctuation() {
-    // Of those with several characters, the ones that could be mistaken for something else if they were taken apart.
+    // Only operators of several characters that could be mistaken if they were split.
     static constexpr std::array<std::string_view, 15> long_ones{
         "...", "<=>", "->*", "->", "::", "==", "!=", "<=", ">=", "&&", "||", "[[", "]]", "+=", "-="};
     for (const auto each : long_ones) {

@@ -26,10 +26,10 @@ bool starts_name(char c) noexcept;
 /// source.
 std::vector<token> split(std::string_view text, std::size_t begin = 0, std::size_t end = std::string_view::npos);
 
-/// The first of them that begins at that offset or behind it; tokens.size() if none does.
+/// The index of the first word that begins at or after that offset; tokens.size() if none does.
 std::size_t index_at(const std::vector<token>& tokens, std::size_t offset);
 
-/// Where the bracket that `tokens[open]` opens, one of ( [ {, is closed; tokens.size() if nowhere.
+/// The index of the word that closes the bracket `tokens[open]`, one of ( [ {; tokens.size() if there is none.
 std::size_t closing(const std::vector<token>& tokens, std::size_t open);
 
 }  // namespace dlock_gen

@@ -39,8 +39,8 @@ struct location {
   position at() const noexcept { return file == nullptr ? position{} : file->position_at(offset); }
 };
 
-/// A text, and where it comes from. A text that another macro of the author's contains stands nowhere as it is: all of
-/// it then has the location of that macro.
+/// A text, and its origin. The whole of a text that comes from another macro of the author has the location of that
+/// macro.
 struct located_text {
   std::string text{};
   location where{};
