@@ -413,6 +413,7 @@ TEST_CASE_METHOD(executor_of<4>, "executor limits: says of each statement when i
   CHECK(std::vector<instant>(all.begin() + static_cast<std::ptrdiff_t>(before), all.end()) ==
         std::vector<instant>{begun + 2s, begun + 100ms, begun + 50ms, begun + 10ms});
   stop->open();
+  CHECK(notified.reached(1));  // `renewed` is written until then
 }
 
 TEST_CASE_METHOD(executor_of<1>, "executor limits: what has no patience is interrupted at its own, also after a wait",
