@@ -57,12 +57,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: release: at last -> 1 yes
@@ -95,12 +95,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: release: at last -> 1 yes
@@ -160,7 +160,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -169,7 +169,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -234,7 +234,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -243,7 +243,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -308,7 +308,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -317,7 +317,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -382,7 +382,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -391,7 +391,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (488 bytes, 4780b78c43061f56)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:

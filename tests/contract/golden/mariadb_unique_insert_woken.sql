@@ -58,12 +58,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` W
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: at last -> 1 yes
@@ -97,12 +97,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` W
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: at last -> 1 yes
@@ -163,7 +163,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -172,7 +172,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -238,7 +238,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -247,7 +247,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -313,7 +313,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -322,7 +322,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -388,7 +388,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -397,7 +397,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:

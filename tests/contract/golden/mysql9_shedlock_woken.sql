@@ -59,12 +59,12 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = 
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: release: at last -> 1 yes
@@ -99,12 +99,12 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = 
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: release: at last -> 1 yes
@@ -166,7 +166,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -175,7 +175,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -242,7 +242,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -251,7 +251,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -318,7 +318,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -327,7 +327,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -394,7 +394,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -403,7 +403,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (502 bytes, 984b11c8d4796b84)
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:

@@ -60,12 +60,12 @@ execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: at last -> 1 yes
@@ -101,12 +101,12 @@ execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: at last -> 1 yes
@@ -169,7 +169,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -178,7 +178,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -246,7 +246,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -255,7 +255,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -323,7 +323,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -332,7 +332,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -400,7 +400,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -409,7 +409,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, ba979ef20a76b782)
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
