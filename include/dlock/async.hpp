@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Locks without a thread that waits: calls that return at once and tell a handler of their end. For coroutines see
+/// Locks without a waiting thread: calls that return at once and notify a handler at their end. For coroutines see
 /// dlock/asio.hpp, which is made of these; for more see docs/asynchronous.md.
 ///
 ///   locks.async_acquire("order:42", {.ttl = 30s, .wait = 2s}, [](std::exception_ptr failed, dlock::lease held) {
@@ -24,10 +24,10 @@
 /// Cancellation: lock_options::cancel, as for blocking calls: lock_refused (errc::cancelled). A grant that has come in
 /// the same moment counts: the handler gets the lease.
 ///
-/// Errors: what is wrong with the call itself (std::invalid_argument, a forked child, no memory, no thread, a
-/// transaction of this thread that would be waited for) is thrown by the call, and then the handler is never called.
+/// Errors: the call throws errors of the call itself (std::invalid_argument, a forked child, no memory, no thread, a
+/// transaction of this thread for which it would wait), and then the handler is never called.
 /// Thread safety: any thread.
-/// Cost: that of the blocking call; nothing waits but some memory, about 1 KiB for each call that stands in the queue
+/// Cost: that of the blocking call; no thread waits, and each queued call holds about 1 KiB
 /// (docs/asynchronous.md).
 
 #include <concepts>

@@ -48,11 +48,11 @@ class distributed_mutex {
   /// Waits at most options().wait.
   /// Errors: as lock_service::acquire().
   void lock();
-  /// One attempt, whatever options().wait says. False: busy.
+  /// One attempt, regardless of options().wait. Returns false if busy.
   /// Errors: as lock_service::try_acquire().
   [[nodiscard]] bool try_lock();
   /// Waits at most `limit` instead of options().wait; rounded up to milliseconds, zero or less: one attempt, at most
-  /// 365 days. False: still busy.
+  /// 365 days. Returns false if still busy.
   /// Errors: as lock(), but no lock_timeout.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
@@ -79,7 +79,7 @@ class distributed_mutex {
   const lease& held() const&& = delete;
 
   const lock_key& key() const& noexcept { return key_; }
-  /// Every field is set: what was given, and what was inherited.
+  /// Every field is set, by the caller or inherited.
   const lock_options& options() const& noexcept { return options_; }
   const lock_key& key() const&& = delete;
   const lock_options& options() const&& = delete;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// For what a lock protects but can't verify: a file, a device, a service, another database. Whoever writes there hands
-/// its fencing token over, and the resource refuses a token lower than the greatest it has seen.
+/// For resources that a lock protects but can't verify: a file, a device, a service, another database. A writer passes
+/// its fencing token, and the resource refuses a token lower than the greatest it has seen.
 ///
 /// Check and write must be one step. A check that is not in the same critical section, statement or transaction as the
 /// write proves nothing: the process may be stopped between the two, and a newer holder may write meanwhile.
@@ -127,7 +127,7 @@ class fence_gate {
 /// An aggregate; its texts are SQL and go into the statement as they are: never text from outside.
 struct fenced_update {
   std::string table{};
-  std::string assignments{};     ///< empty: the token is announced, and nothing else is written
+  std::string assignments{};     ///< if empty, only the token is written
   std::string condition{};       ///< names the one row, as by its primary key
   std::string column = "fence";  ///< of the token
 

@@ -48,14 +48,14 @@ void verify_in(Transaction& in, const Lease& held) {
 /// Cost: no statement, where a function does not say otherwise.
 class [[nodiscard]] lease {
  public:
-  lease() noexcept = default;  ///< empty: what try_acquire gives when the key is busy
+  lease() noexcept = default;  ///< empty, as from try_acquire for a busy key
   lease(lease&& other) noexcept;
   /// Takes over `other`, and then releases what it held before, as the destructor does. So after
   /// `held = locks.acquire("b")` both keys were held for a moment.
   lease& operator=(lease&& other) noexcept;
   ~lease();
 
-  /// Whether there is a grant behind it (held, or lost meanwhile); false: empty or released.
+  /// True until released, even if the lease has been lost; false for an empty one.
   ///   if (const auto held = locks.try_acquire("k")) { ... }  // the lease lives until the end of the if
   explicit operator bool() const& noexcept { return grant_ != nullptr; }
   // clang-format off

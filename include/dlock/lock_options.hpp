@@ -22,7 +22,7 @@ namespace DLOCK_EXPORT dlock {
 /// What keeps the lease alive.
 enum class renewal {
   automatic,  ///< the service renews until release; nothing to do, one statement per ttl/3 for all locks together
-  none,       ///< nothing: the lease ends `ttl` after it was asked for, whatever the holder does
+  none,       ///< nothing: the lease ends `ttl` after the request, whatever the holder does
   manual,     ///< the caller, by lease::renew(); otherwise as none
 };
 
@@ -41,7 +41,7 @@ enum class reentry {
 /// In which order the processes that wait for a key get it. Threads of one process always get it in the order in which
 /// they came.
 enum class fairness {
-  none,  ///< whoever asks first after a release; none starves but on named_lock (docs/waiting.md)
+  none,  ///< the first to ask after a release; none starves except on named_lock (docs/waiting.md)
   /// The order in which they began to wait: a call overtakes no process that waits, and a process that does not take
   /// the key within a second of its turn is passed over. On stores with capabilities::keeps_order, for calls that
   /// name one key: rows, and lists of keys, are std::invalid_argument. Callers with fairness::none overtake it. Costs
@@ -50,7 +50,7 @@ enum class fairness {
   fifo,
 };
 
-/// For lock_options::wait: no bound that anybody would see (100 years). Cancel it by lock_options::cancel or close().
+/// For lock_options::wait: practically no limit (100 years). Cancel it by lock_options::cancel or close().
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 * 36'525};
 
 /// A time that may be left open.
@@ -80,25 +80,25 @@ struct retry_policy {
   /// The random part, as a fraction of the pause. Default 0.5; 0 (none) to 1.
   std::optional<double> jitter{};
   /// Most retries after the first attempt; whichever of limit and wait ends first counts. An attempt that a
-  /// notification causes is no retry. Default: none, which the greatest unsigned number says as well; 0: one attempt.
+  /// notification causes is no retry. Default: no limit (also UINT_MAX). 0 means one attempt.
   /// Must not be set with fairness::fifo, because such a call polls and has no place in the order.
   std::optional<unsigned> limit{};
 };
 
-/// An owning type; cheap to copy. Validated at each call, when what is inherited is known.
+/// An owning type; cheap to copy. Validated at each call, when inherited values are known.
 /// Errors: std::invalid_argument, naming field and value.
 struct lock_options {
   /// How long the server lets the lease live without renewal: after a crash the key is free within ttl. Default 30 s.
   /// With renewal::automatic 1 s to 24 h, and the nearest of 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600 s
   /// that is not above it is used. Otherwise 10 ms to 30 days, exactly.
   optional_time ttl{};
-  /// How long the call may wait for the key, all in all. Default 10 s; 0: one attempt; at most 365 days, or
-  /// wait_forever. Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit nothing
-  /// here: not set, they make one attempt.
+  /// How long the call may wait for the key in total. Default 10 s; 0: one attempt; at most 365 days, or
+  /// wait_forever. Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit no wait:
+  /// unless it is set in the call, they make one attempt.
   optional_time wait{};
   /// What renews the lease. Default automatic.
   std::optional<dlock::renewal> renewal{};
-  /// What asking again for a key one holds does. Default: allowed.
+  /// What a call does for a key that its owner holds. Default: allowed.
   std::optional<dlock::reentry> reentry{};
   /// Pauses between attempts while the key is busy.
   retry_policy retry{};
@@ -110,12 +110,12 @@ struct lock_options {
   optional_time max_hold{};
   /// The order in which processes that wait get the key. Default fairness::none.
   std::optional<dlock::fairness> fairness{};
-  /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked
-  /// for. Default: never, which an empty token says as well.
+  /// Ends the waiting with lock_refused (errc::cancelled) when requested; if requested before the call,
+  /// nothing is sent. Default: an empty token, never cancelled.
   std::optional<std::stop_token> cancel{};
 };
 
-/// Checks every field; what is not set counts as the library's default.
+/// Checks every field; one that is not set counts as the library's default.
 /// Errors: std::invalid_argument, naming the first bad field and its value.
 DLOCK_EXPORT void validate(const lock_options& options);
 

@@ -90,7 +90,7 @@ class lock_service : private detail::wrong_calls {
   void async_try_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
 
   /// Calls `fn` while the key, or all of several, are held, and returns its result; throws lock_lost if a lease was
-  /// lost meanwhile. Those that try wait as try_acquire() does, and return an empty result if a key is busy.
+  /// lost meanwhile. The try_ forms wait like try_acquire(), and return an empty result if a key is busy.
   /// with_lock.hpp has their contract.
   template <detail::callable_under_lock F>
   detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn);

@@ -136,7 +136,7 @@ wrong_options<T> try_hold(const lock_key&, const T&);
 #define DISTRIBUTED_LOCKED(key_expr, ...) \
   DISTRIBUTED_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
 
-/// One attempt, or what options.wait allows: runs the block if the key was (all keys were) to be had, the one after
+/// One attempt, or as options.wait allows: runs the block if it got the key (all keys), the one after
 /// `else` (where there is one) if it was busy. A plain if: the else is the point, and the next one is always its own.
 #define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...)                                                   \
   if ([[maybe_unused]] const auto lease_name = ::dlock::detail::try_hold(key_expr __VA_OPT__(, ) __VA_ARGS__)) \

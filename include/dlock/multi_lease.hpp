@@ -31,12 +31,12 @@ class [[nodiscard]] multi_lease {
  public:
   using const_iterator = std::vector<lease>::const_iterator;
 
-  multi_lease() noexcept = default;  ///< empty: what try_acquire_all gives when a key is busy
+  multi_lease() noexcept = default;  ///< empty, as from try_acquire_all if a key is busy
   multi_lease(multi_lease&& other) noexcept;
   multi_lease& operator=(multi_lease&& other) noexcept;
   ~multi_lease();
 
-  /// Whether there are grants behind it (held, or lost meanwhile); false: empty or released.
+  /// True until released, even if a lease has been lost; false for an empty one.
   explicit operator bool() const& noexcept { return !leases_.empty(); }
   // clang-format off
   explicit operator bool() const&& = delete;  // dlock: name the leases: if (auto held = ...); else they are gone in the body
@@ -46,7 +46,7 @@ class [[nodiscard]] multi_lease {
   std::size_t size() const noexcept { return leases_.size(); }
   const_iterator begin() const& noexcept { return leases_.begin(); }
   const_iterator end() const& noexcept { return leases_.end(); }
-  /// The lease on one key; end(): it is not among them.
+  /// The lease on one key; end() if the key is not among them.
   const_iterator find(const lock_key& key) const& noexcept;
   /// Errors: std::out_of_range, the key is not among them.
   const lease& operator[](const lock_key& key) const&;

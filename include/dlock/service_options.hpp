@@ -47,7 +47,7 @@ struct service_options {
   /// the schema; what the constructor would have thrown is the reason in that call's store_error. Default false. Not
   /// together with start_limit.
   bool lazy = false;
-  /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default 24
+  /// Clean-up may delete a free key that was not granted for this long (later fences stay greater). Default 24
   /// h; 0: never; at most 365 days.
   std::chrono::milliseconds key_retention{std::chrono::hours{24}};
   /// How often clean-up runs. Default 60 s; 0: never; at most 1 day.

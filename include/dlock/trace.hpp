@@ -69,8 +69,8 @@ class trace_sink {
 };
 
 struct trace_options {
-  std::string system{};    ///< db.system.name; empty: none
-  std::string address{};   ///< server.address; empty: none
+  std::string system{};    ///< db.system.name; empty if unknown
+  std::string address{};   ///< server.address; empty if unknown
   std::int64_t port = 0;   ///< server.port; 0: none
   bool hash_keys = false;  ///< as that of spdlog_observer_options
   /// Only for tests: another clock. Default: the system's.

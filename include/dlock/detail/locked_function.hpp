@@ -77,7 +77,7 @@ class [[nodiscard]] locked_function {
   requires callable_under_lock<F, Args...> result<F, Args...>
   operator()(Args&&... args) && { return call(*this, std::move(fn_), std::forward<Args>(args)...); }
 
-  // Whoever asks still learns that it can't be called, and a compiler shows the line with the sentence.
+  // A caller that asks still learns that it can't be called, and a compiler shows the line with the sentence.
   // clang-format off
   template <class... Args>
   requires(!callable_under_lock<const F&, Args...> && !callable_under_lock<F&, Args...>)

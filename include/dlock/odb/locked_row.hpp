@@ -62,7 +62,7 @@ struct row_maker;
 template <class T>
 class [[nodiscard]] locked_row {
  public:
-  /// Empty: what try_lock_row gives when the row is busy; after commit() and release(); moved from.
+  /// Empty, as from try_lock_row for a busy row, after commit() and release(), or moved from.
   locked_row() noexcept = default;
 
   /// Whether it holds the lock, or lost it meanwhile.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The client's clock: only differences of it are used, never compared with a server's clock.
+/// The client's clock. Only differences of its times are used, and none is compared with a server's clock.
 
 #include "dlock/detail/cxx20.hpp"
 //
@@ -26,7 +26,7 @@ struct boot_clock {
 
 using instant = boot_clock::time_point;
 
-/// Where a service gets its time from, and how its threads wait. Replaced only by tests (see stores/memory.hpp:
+/// A service's clock, and how its threads wait. Only tests replace it (see stores/memory.hpp:
 /// virtual_clock).
 /// Thread safety: all functions may be called from any thread.
 class time_source {
@@ -37,8 +37,8 @@ class time_source {
   /// Precondition: `lock` is held on entry; it is held on return, too.
   /// Cost: allocates nothing.
   virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
-  /// Whether time goes on by itself. False: it stands still until the program moves it, so a process does not pause to
-  /// leave a key to other processes.
+  /// Whether time goes on by itself. If false, it stands still until the program moves it, so a process does not pause
+  /// to leave a key to other processes.
   virtual bool runs_by_itself() const noexcept { return true; }
   /// Wakes all threads that wait on `wake`.
   /// Precondition: what they wait for was changed, and the mutex that they wait with is held.

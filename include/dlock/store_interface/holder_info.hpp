@@ -12,8 +12,8 @@
 
 namespace DLOCK_EXPORT dlock {
 
-/// A held lock as an operator sees it: lock_service::holder(), lock_service::held_keys(). Of a row locked in place that
-/// another program holds by plain SQL, `label` is what that wrote as owner, and there is no session.
+/// A held lock, for operators: lock_service::holder(), lock_service::held_keys(). For a row locked in place that
+/// another program holds by plain SQL, `label` is the text that it wrote as owner, and there is no session.
 struct holder_info {
   std::string key{};
   id128 session{};                         ///< of the holder
@@ -27,9 +27,9 @@ struct holder_info {
   std::chrono::microseconds remaining{0};  ///< until its expiry if it is not renewed; 0: over, or it has none
   /// Its session is gone or has expired: the key has no holder any more, and the next caller gets it.
   bool dead = false;
-  /// Processes that wait for it and that a release can wake, as lock_service::waiters() counts them. Not set: the store
-  /// does not know them, or they were not counted. held_keys() counts them on the lease tables of MySQL, MariaDB and
-  /// SQLite, with wake=on also on tables of other programs, in Redis and in ZooKeeper.
+  /// Processes that wait for it and that a release can wake, as lock_service::waiters() counts them. Not set if the
+  /// store does not know them, or they were not counted. held_keys() counts them on the lease tables of MySQL, MariaDB
+  /// and SQLite, with wake=on also on tables of other programs, in Redis and in ZooKeeper.
   std::optional<std::uint64_t> waiters{};
 };
 

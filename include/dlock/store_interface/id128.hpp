@@ -22,7 +22,7 @@ struct id128 {
   static id128 random();
   /// 32 lower-case hexadecimal digits.
   std::string hex() const;
-  /// Of such a text; none: it is no such text.
+  /// Reads such a text. Returns nothing for another text.
   static std::optional<id128> parse(std::string_view hex) noexcept;
 
   explicit operator bool() const noexcept { return *this != id128{}; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The seam between dlock and a place where locks live. Applications choose a store by URL or by a function of
-/// dlock/stores/; this header is for authors of stores. A store executes verbs on a connection and says what came of
-/// it. It has no retry policy (a deadlock, which the server asks to be retried, excepted), no waiting policy and no
-/// client clock; its verbs never throw; "unknown" is an answer. docs/writing-a-store.md says how to write one.
+/// The interface between dlock and a place where locks live. Applications choose a store by URL or by a function of
+/// dlock/stores/; this header is for authors of stores. A store executes verbs on a connection and returns their
+/// results. It has no retry policy (except for a deadlock, which the server asks to be retried), no waiting policy and
+/// no client clock. Its verbs never throw; "unknown" is an answer. docs/writing-a-store.md says how to write one.
 
 #include <cstdint>
 #include <memory>
@@ -28,13 +28,13 @@ class transactional_store;
 class connection {
  public:
   virtual ~connection() = default;
-  /// Makes what runs return soon, with outcome::unknown where it is not certain.
+  /// Makes running calls return soon, with outcome::unknown if the result is not certain.
   /// Thread safety: from any thread.
   virtual void interrupt() noexcept = 0;
-  /// False once it broke; it never mends.
+  /// Returns false once it broke; it never recovers.
   virtual bool usable() const noexcept = 0;
-  /// The same after it lay idle, when its server may have closed it. Sees what can be seen without a round trip. Called
-  /// before each use, by the thread that is to use it.
+  /// The same after it was idle, when its server may have closed it. Notices what is visible without a round trip.
+  /// Called before each use, by the thread that will use it.
   /// Cost: no more than a microsecond.
   virtual bool alive() noexcept { return usable(); }
   virtual const connection_identity& identity() const noexcept = 0;
@@ -54,8 +54,8 @@ struct lock_held_meanwhile {
   std::string key{};
   id128 session{};
   std::uint64_t fence = 0;
-  std::uint64_t nonce = 0;  ///< of a row: session and nonce name its grant; 0: a key
-  instant until{};          ///< by the service's clock: by then the wait has ended
+  std::uint64_t nonce = 0;  ///< of a row: session and nonce name its grant; 0 for a key
+  instant until{};          ///< by the service's clock: the latest end of the wait
 
   friend bool operator==(const lock_held_meanwhile&, const lock_held_meanwhile&) noexcept = default;
 };
@@ -63,41 +63,41 @@ struct lock_held_meanwhile {
 /// The locks that callers hold while they wait for one key.
 struct held_meanwhile {
   std::vector<lock_held_meanwhile> locks{};
-  row_grant row{};  ///< the wait is for a row, which that grant has; none: it is for a key
+  row_grant row{};  ///< if the wait is for a row, the row's present grant
 
   friend bool operator==(const held_meanwhile&, const held_meanwhile&) noexcept = default;
 };
 
-/// A caller that waits, and holds what another one waits for.
+/// A caller that waits, and holds a lock for which another one waits.
 struct cycle_link {
-  std::string who{};        ///< "host/pid label"; empty: a thread of this process
+  std::string who{};        ///< "host/pid label"; empty for a thread of this process
   std::string waits_for{};  ///< the key's bytes
 };
 
-/// A waiter for a key, as a store sees it.
+/// A waiter for a key, for the store.
 class key_listener {
  public:
-  /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now
-  /// on (with capabilities::others_release, of each that it knows); false: the store can't know it at present, so the
+  /// The key may be free, so the waiter asks for it at once. `works`: the store notifies it of every such moment from
+  /// now on (with capabilities::others_release, of each that it knows). If false, the store can't at present, so the
   /// waiter polls with back-off until the next call. It only signals, but takes locks for it.
   /// Precondition: the store holds no lock that execute() takes.
   /// Thread safety: from any thread.
   virtual void may_be_free(bool works) noexcept = 0;
-  /// Adds what threads of this process hold that wait for the key, and can't release before they have it: where the
-  /// store tells other processes, deadlock cycles of waiters are found. The service calls store::waiters_changed() when
-  /// it changes.
+  /// Adds the locks of this process's threads that wait for the key and can't release them before
+  /// they have it. If the store tells other processes, it finds deadlock cycles of waiters. The
+  /// service calls store::waiters_changed() when the locks change.
   /// Errors: std::bad_alloc.
   virtual void list_held(held_meanwhile& /*all*/) const {}
-  /// The thread that waits for the key and holds `held` is in a deadlock cycle with these: the first of them holds the
-  /// key, the next one what that waits for, and the last waits for `held`. Its wait ends first of all (`until`), so it
-  /// is in vain, and ends now with lock_deadlock. It only signals.
+  /// The thread that waits for the key and holds `held` is in a deadlock cycle with these: the first one holds the key,
+  /// the next one what that waits for, and the last waits for `held`. Its wait ends first (`until`), so it is in vain,
+  /// and ends now with lock_deadlock. It only signals.
   virtual void closes_cycle(const lock_held_meanwhile& /*held*/, std::span<const cycle_link> /*others*/) noexcept {}
 
  protected:
   ~key_listener() = default;
 };
 
-/// A service, as its store sees it.
+/// A service, for its store.
 /// Thread safety: all functions from any thread; they only signal, so the store may hold its locks.
 class store_listener {
  public:
@@ -106,7 +106,7 @@ class store_listener {
   /// That session held the key with this fencing token, and another program has deleted the lock at the server: the
   /// service treats the lease as lost (loss_reason::taken_over).
   virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
-  /// The store can't notify waiters, though its capabilities say that it does: they poll. It says each reason once.
+  /// The store can't notify waiters, although its capabilities say so, and they poll. It reports each reason once.
   virtual void waiters_poll(std::string_view /*why*/) noexcept {}
 
  protected:
@@ -122,11 +122,11 @@ class store {
   /// For messages: the URL without its password.
   virtual const std::string& name() const noexcept = 0;
   virtual capabilities caps() const noexcept = 0;
-  /// Whether a take may wait up to a second for a row that another transaction has locked. Asked at each acquire: a
-  /// store may know it only once it is connected, and a server that takes over may be another one.
+  /// Whether a take may wait up to a second for a row that another transaction has locked. Called at each acquire,
+  /// because a store may know it only once it is connected, and a failover may lead to another server.
   virtual bool takes_wait() const noexcept { return false; }
-  /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before
-  /// anything is sent. Says nothing about what is known only after prepare() before that.
+  /// Without capabilities::any_key: why the text can't be a key here; empty if it can. Called at each call, before
+  /// anything is sent. Before prepare() it need not know what only prepare() finds out.
   virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }
 
   /// Once, before anything else: makes or verifies the schema and checks that the server will do.
@@ -134,9 +134,9 @@ class store {
   /// can't work.
   virtual void prepare() = 0;
 
-  /// A new connection, or null and the reason. `limit`: how long the caller waits for it, which a store with several
-  /// servers to choose from divides among them. It may take longer: whoever asked has left then, and the next one gets
-  /// it.
+  /// Makes a new connection, or returns null and sets `why`. `limit` is how long the caller waits, which a store with
+  /// several servers divides among them. It may take longer; then the caller has left, and the next one gets the
+  /// connection.
   virtual std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept = 0;
   /// The same; returns soon once `cancel` is requested, as far as the store can do that.
   virtual std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token&) noexcept {
@@ -145,11 +145,11 @@ class store {
 
   /// Executes requests of one verb, with one reply for each.
   /// Precondition: they are sorted by resource, no resource twice, and replies.size() == requests.size() > 0.
-  /// Cost: one statement where the store can, else one for each request.
+  /// Cost: one statement if the store can, otherwise one for each request.
   virtual void execute(connection& connection, std::span<const request> requests,
                        std::span<reply> replies) noexcept = 0;
 
-  /// Executes one verb on a session row. remove_expired and close say no when there was nothing to delete.
+  /// Executes one verb on a session row. remove_expired and close return no if there was nothing to delete.
   /// Cost: one statement.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
@@ -160,27 +160,27 @@ class store {
   /// Cost: returns at once; a round trip that it takes is made in the background, and if that fails, no listener is
   /// notified.
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
-  /// Ends it: the listener isn't called any more once this returns. Harmless if there is none.
+  /// Ends the watch: the listener isn't called any more once this returns. Does nothing if there is none.
   /// Cost: waits for no server.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
 
-  /// What key_listener::list_held() says has changed, of a key that may be watched.
+  /// The result of key_listener::list_held() has changed for a key that may be watched.
   /// Cost: returns at once.
   virtual void waiters_changed(std::string_view /*key*/) noexcept {}
 
-  /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing
-  /// ignores both.
+  /// `listener` is notified of what the store notices by itself, until unlisten(). A store that notices nothing ignores
+  /// both.
   virtual void listen(store_listener& /*listener*/) noexcept {}
-  /// The listener isn't called any more once this returns. Harmless if it does not listen.
+  /// The listener isn't called any more once this returns. Does nothing if it does not listen.
   virtual void unlisten(store_listener& /*listener*/) noexcept {}
 
-  /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
-  /// if that is certain (same server, same start of it; or a restart since).
+  /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and checks that it is gone.
+  /// Returns true only if that is certain (same server, same start of it; or a restart since).
   virtual bool terminate(connection& connection, const connection_identity& lost) noexcept = 0;
 
-  /// What operators and clean-up need (store_admin.hpp). Null: the store has no such functions.
+  /// The functions for operators and clean-up (store_admin.hpp). Null if the store has none.
   virtual store_admin* admin() noexcept { return nullptr; }
-  /// What transactions of the application's need (transactional_store.hpp). Null: leases of this store can't be
+  /// The functions for transactions of the application (transactional_store.hpp). Null if leases of this store can't be
   /// verified in a transaction.
   virtual transactional_store* transactions() noexcept { return nullptr; }
 };

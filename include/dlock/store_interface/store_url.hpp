@@ -22,45 +22,45 @@ namespace DLOCK_EXPORT dlock {
 
 class store;
 
-/// A URL taken apart. Percent-escapes are decoded: needed for '?', '%' and the ':' '/' '@' of a user, '?' and '%' of a
+/// A parsed URL. Percent-escapes are decoded: needed for '?', '%' and the ':' '/' '@' of a user, '?' and '%' of a
 /// password, '@' in a parameter. Owning.
 struct store_url {
   struct endpoint {
     std::string host{};
-    std::uint16_t port = 0;  ///< 0: the store's default
+    std::uint16_t port = 0;  ///< 0 for the store's default
   };
   std::string scheme{};
   std::string user{};
   std::string password{};
   std::vector<endpoint> hosts{};
-  std::string path{};  ///< database or file; without its leading '/' where hosts or a user stand before it
+  std::string path{};  ///< database or file; without its leading '/' after hosts or a user
   std::map<std::string, std::string> params{};
-  /// No '@' stands before the path, or the scheme is not known: what looks like the rest may be a password behind which
+  /// There is no '@' before the path, or the scheme is unknown: what looks like the rest may be a password after which
   /// '@' and host were forgotten. Then errors name no parameter.
   bool unclear = false;
 
-  /// Takes a URL apart.
-  /// Errors: std::invalid_argument with what is wrong. Nothing that stands between "//" and the path is part of the
-  /// text, since a password may stand anywhere there.
+  /// Parses a URL.
+  /// Errors: std::invalid_argument with the reason. The text quotes nothing between "//" and the path, because a
+  /// password may be anywhere there.
   static store_url parse(std::string_view text);
   /// The URL again, with `***` for the password. Parameters named like secrets are hidden too.
   std::string redacted() const;
 
-  /// Takes a parameter out, or `fallback`. Stores take all that they know and then call expect_no_more_params().
+  /// Removes and returns a parameter, or `fallback`. Stores take all they know, then call expect_no_more_params().
   std::string take_param(const std::string& name, std::string fallback = {});
   /// Likewise a whole number. `unit`: for the text.
   /// Errors: std::invalid_argument, naming the parameter, its value and the range.
   std::int64_t take_number(const std::string& name, std::int64_t fallback, std::int64_t least, std::int64_t most,
                            std::string_view unit = {});
-  /// Called when all known parameters are taken: a typo must not be ignored.
-  /// Errors: std::invalid_argument, a parameter is left over; names the first (unless unclear).
+  /// Called when all known parameters are taken, because a typo must not be ignored.
+  /// Errors: std::invalid_argument, a parameter remains; names the first (unless unclear).
   void expect_no_more_params() const;
 };
 
 using store_factory = std::function<std::shared_ptr<store>(store_url)>;
 
 /// Makes `scheme` known to open_store(). Linking dlock::sqlite or dlock::mysql does it for theirs (see dlock/stores/).
-/// False: it was known before.
+/// Returns false if it was known before.
 /// Thread safety: any thread.
 DLOCK_EXPORT bool register_store(std::string scheme, store_factory make);
 

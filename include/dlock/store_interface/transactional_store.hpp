@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What a store can do for transactions of the application's in the same database.
+/// A store's functions for transactions of the application in the same database.
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"
@@ -23,12 +23,12 @@ class transactional_store {
   /// Cost: no I/O.
   virtual verification release_of(const request& grant) const = 0;
 
-  /// Which connection has a transaction open that verified the key: yes, and `out`, which terminate() could end. no:
-  /// none that can be seen.
+  /// Finds the connection with an open transaction that verified the key. Returns yes and sets `out`, which terminate()
+  /// could end, or no if none is visible.
   /// Cost: at most three statements.
   virtual reply blocker(connection& connection, const request& key, connection_identity& out) noexcept = 0;
 
-  /// Whether the calling thread may wait for a lock now. Says no (with the reason) where it would wait for itself: on
+  /// Whether the calling thread may wait for a lock now. Returns false and sets `why` if it would wait for itself: on
   /// SQLite, a thread with a write transaction open in the same file.
   /// Cost: no statement.
   virtual bool caller_may_wait(fault& why) const noexcept = 0;

@@ -34,7 +34,7 @@ class DLOCK_EXPORT virtual_clock final : public time_source {
 
   instant now() const noexcept override;
   bool runs_by_itself() const noexcept override { return false; }
-  /// Moves the clock and wakes whoever waits for a time that has come now; does not wait for what they do.
+  /// Moves the clock and wakes threads whose time has come; does not wait for what they do.
   /// Errors: std::invalid_argument, `duration` is negative.
   void advance(std::chrono::microseconds duration);
 

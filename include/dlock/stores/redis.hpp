@@ -57,7 +57,7 @@ namespace dlock::stores {
 DLOCK_EXPORT std::shared_ptr<store> open_redis(store_url url);
 
 struct redis_login {
-  std::string user{};  ///< empty: the default user
+  std::string user{};  ///< empty for the default user
   std::string password{};
 };
 
