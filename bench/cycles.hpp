@@ -17,7 +17,8 @@
 
 namespace dlock::bench {
 
-/// Processes of which each waits for what the next one holds: from the wait that closes the cycle to its refusal.
+/// A cycle of processes, each of which waits for the next one's lock: the time from the wait that closes it to its
+/// refusal.
 inline void cycles(const std::string& url, const std::string& where) {
   for (const int size : {2, 3, 8}) {
     std::vector<std::unique_ptr<dlock::lock_service>> processes;

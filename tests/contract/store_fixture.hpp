@@ -53,8 +53,7 @@ class store_fixture {
   virtual bool keeps_by_itself() const { return false; }
   /// Whether its client library makes descriptors that a program which is started inherits.
   virtual bool leaves_descriptors() const { return false; }
-  /// Where stores find deadlock cycles of processes: how many locks are on record that threads hold which wait for
-  /// others.
+  /// For stores that find deadlock cycles of processes: the number of recorded locks that waiting threads hold.
   virtual std::size_t held_by_waiters() { return 0; }
   /// For a service in any process of this host. Empty: other processes can't reach it.
   virtual std::string url() const { return {}; }

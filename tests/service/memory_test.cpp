@@ -263,7 +263,8 @@ TEST_CASE_METHOD(memory_fixture,
   CHECK(under_way > 2);
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: a deadlock cycle is found though the first look for it ran out of memory") {
+TEST_CASE_METHOD(memory_fixture,
+                 "memory: a deadlock cycle is found even if the first search for it ran out of memory") {
   const lock_options patient{.wait = 24h, .retry = {.pause = 1h, .max_pause = 1h}};
   std::size_t found = 0;
   bool ran_out = true;

@@ -172,8 +172,8 @@ process* checker::deleted(const std::string& key, const lock_row& row) {
 // ---- those who hold locks while they wait -------------------------------------------------------------------------
 
 namespace {
-/// How long a deadlock cycle may last while nothing fails: the waits are registered, what is held is written, two looks
-/// follow.
+/// How long a deadlock cycle may last while nothing fails: the waits are registered, the held locks are written, two
+/// searches follow.
 constexpr moment cycle_found_after = second;
 }  // namespace
 

@@ -128,7 +128,7 @@ class checker final : public history {
   /// With fairness::fifo nobody overtakes a process that waits for longer, unless that leaves the key alone.
   void in_turn(const request& by, const lock_row& row);
   bool holds(const nest& other, const nest& wait, const std::string& key) const;
-  /// Those in a deadlock cycle that its wait has closed; empty: none. Without calls for several keys.
+  /// The waits in the cycle that its wait has closed; empty if none. Without calls for several keys.
   std::vector<nest*> cycle_of(nest& youngest);
   /// Whether `from` may wait for `whose`, or for one that does.
   bool may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const;

@@ -76,7 +76,7 @@ class history {
   virtual void ended(const std::string& key, const lock_row& row) = 0;
   /// Another program takes it.
   virtual void taken(const std::string& key, const lock_row& row, std::uint64_t fence) = 0;
-  /// The store tells that process of a deadlock cycle of which one of its waits is a part.
+  /// The store notifies that process of a deadlock cycle that contains one of its waits.
   virtual void cycle_told(const process& by) = 0;
 
  protected:

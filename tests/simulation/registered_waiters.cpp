@@ -214,7 +214,7 @@ bool registered_waiters::enter_held() {
   return false;
 }
 
-/// Frees the wake id, and takes it again with the next sleep.
+/// Releases the wake id, which the next sleep takes again.
 void registered_waiters::park() {
   if (std::exchange(has_wake_id_, false)) {
     return round_trip(

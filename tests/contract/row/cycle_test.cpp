@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Deadlock cycles of processes that lead through rows. Of stores that find deadlock cycles, and have rows.
+/// Deadlock cycles of processes through rows, on stores that find such cycles and have rows.
 
 #include "contract/row/row_contract.hpp"
 #include "contract/store/cycle_scene.hpp"
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(row_cycle_fixture, "row cycle: the key of the same text is anot
   }
   mine_held.set_value();
   CHECK(nested(2));
-  at.pass(500ms);  // for those who look for deadlock cycles
+  at.pass(500ms);  // for the processes that look for cycles
   enough.request_stop();
   CHECK(mine.get() == errc::cancelled);
   CHECK(front.get() == "granted");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Of stores with capabilities::wakes_one that find deadlock cycles of processes.
+/// For stores with capabilities::wakes_one that find deadlock cycles of processes.
 
 #include "contract/store/cycle_scene.hpp"
 

@@ -628,12 +628,12 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a process that closes a cycle wakes
     REQUIRE(eventually([&] { return word() != last; }));
     last = word();
   }
-  CHECK(eventually([&] { return listener.heard >= 4; }));  // by then it has looked for deadlock cycles a few times more
+  CHECK(eventually([&] { return listener.heard >= 4; }));  // by then it has looked for cycles a few times more
   CHECK(word() == last);
   mine->unwatch("b", {}, listener);
 }
 
-TEST_CASE("sqlite wake: of processes that wait in a deadlock cycle one is refused, and none after one was killed") {
+TEST_CASE("sqlite wake: of processes in a deadlock cycle one is refused, and none after one was killed") {
   sqlite_file_fixture fixture;
   static constexpr std::size_t size = 3;
   const auto killed = GENERATE(size, std::size_t{0}, std::size_t{1});

@@ -18,8 +18,8 @@ struct counting_waker final : waker {
   int times = 0;
 };
 
-/// Three threads of one process wait for keys of one queue, and hold others meanwhile. A wait for `both`, whose turn
-/// two of them have, closes two deadlock cycles.
+/// Three threads of one process wait for keys of one queue, and hold others meanwhile. Two of them have the turn of
+/// `both`, so a wait for `both` closes two cycles.
 struct two_cycles {
   const lock_key first{"first"}, second{"second"}, both{"both"};
   counting_waker wakes_short{}, wakes_long{}, wakes_mine{};
@@ -33,7 +33,7 @@ struct two_cycles {
     for (const auto* const each : of) all.push_back({.turn_of = each});
     return all;
   }
-  /// `reversed`: which of the two deadlock cycles is found first.
+  /// `reversed`: which of the two cycles is found first.
   void begin(bool reversed) {
     const auto begin_one = [&](nested_wait& wait, const lock_key& key, microseconds until) {
       REQUIRE(wait.begin(wait_for(key, until), turns({&both})).empty());

@@ -125,7 +125,7 @@ TEST_CASE("trust: without a deadline it lasts") {
   CHECK(t.remaining(start) > 24h);
 }
 
-// Which grants stand in the registry of the sessions while one of these ends.
+// The grants in the sessions' registry while one of the sessions ends.
 
 namespace {
 

@@ -144,7 +144,7 @@ reply locked_row() {
 /// another connection.
 reply doubtful(lease_connection& on) {
   reply answer{.result = outcome::unknown,
-               .why = make_own_fault("read a batch: a row is not as it was left", true, true)};
+               .why = make_own_fault("after a batch, a row no longer has the values that it wrote", true, true)};
   on.note_error(answer.why);
   return answer;
 }

@@ -425,7 +425,7 @@ TEST_CASE("deadlock cycles: held locks are read as they were written") {
   CHECK(waiter.confirmed == 5678);
 }
 
-TEST_CASE("deadlock cycles: a row is read as it was written, and so is the grant that a waiter for one has seen") {
+TEST_CASE("deadlock cycles: a row is read as it was written, and so is the grant that its waiter has seen") {
   const auto row = lock_of_row("orders:7", 2, 0xabc);
   nested_waiter waiter;
   REQUIRE(read_held("1234" + written({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
