@@ -58,13 +58,17 @@ row_value value_of(const row_table& table, std::size_t column, const std::string
 client::client(const common_options& options) : options_(options) {}
 client::~client() = default;
 
-store& client::where() {
-  if (store_ != nullptr) return *store_;
+void client::open() {
+  if (store_ != nullptr) return;
   const auto url = need_url(options_);
   name_ = store_url::parse(url).redacted();
-  auto opened = open_store(without_making_tables(url));
-  opened->prepare();
-  store_ = std::move(opened);
+  store_ = open_store(without_making_tables(url));
+}
+
+store& client::where() {
+  open();
+  if (!started_) store_->prepare();
+  started_ = true;
   return *store_;
 }
 

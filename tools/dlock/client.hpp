@@ -24,6 +24,9 @@ class client {
   client(const client&) = delete;
   client& operator=(const client&) = delete;
 
+  /// Reads the URL, and connects to nothing. Throws std::invalid_argument for a wrong one.
+  void open();
+  /// The store, which has started.
   store& where();
   /// For people: the URL without its password.
   const std::string& name();
@@ -47,6 +50,7 @@ class client {
   const common_options& options_;
   std::string name_{};
   std::shared_ptr<store> store_{};
+  bool started_ = false;
   std::unique_ptr<connection> link_{};
   std::unique_ptr<lock_service> locks_{};
 };

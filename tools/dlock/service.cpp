@@ -8,6 +8,7 @@
 #include "client.hpp"
 #include "dlock/error.hpp"
 #include "dlock/store_interface/store_url.hpp"
+#include "dlock/store_interface/unfit_tables.hpp"
 #include "output.hpp"
 #include "url_source.hpp"
 #include "verbs.hpp"
@@ -53,17 +54,18 @@ void check_here(const all_options& options, std::vector<store_finding>& found) {
   }
 }
 
-/// Advice for a store that does not start: lock tables are missing, or as the error says.
-std::string advice_for(const common_options& from, std::string_view text, int native) {
-  const auto says = [&](const char* words) { return text.find(words) != std::string_view::npos; };
-  if (says("schema=create") || says("there are no lock tables") || says("the lock tables have version")) {
-    const bool file = store_url::parse(need_url(from)).scheme == "sqlite";
-    return fmt::format(
-        "Start one program with schema=create (dlock run makes the tables, too), or let a DBA execute: dlock schema | "
-        "{}",
-        file ? "sqlite3 FILE" : "mariadb");
-  }
-  if (native != 0) return fmt::format("docs/errors.md explains the number {}.", native);
+std::string how_tables_are_made(const common_options& from) {
+  const bool file = store_url::parse(need_url(from)).scheme == "sqlite";
+  return fmt::format(
+      "Start one program with schema=create (dlock run makes the tables, too), or let a DBA execute: dlock schema | {}",
+      file ? "sqlite3 FILE" : "mariadb");
+}
+
+/// Advice for a store that does not start.
+std::string advice_for(const common_options& from, const store_error& wrong) {
+  if (wrong.code() == errc::store_unreachable) return "Check host, port and firewall, and that the server runs.";
+  if (dynamic_cast<const unfit_tables*>(&wrong) != nullptr) return how_tables_are_made(from);
+  if (wrong.native_code() != 0) return fmt::format("docs/errors.md explains the number {}.", wrong.native_code());
   return "Change what the text names.";
 }
 
@@ -81,6 +83,7 @@ int doctor(const all_options& options) {
   check_here(options, found);
   std::string name;
   client with(options.common);
+  with.open();
   try {
     name = with.name();
     const auto caps = with.where().caps();
@@ -92,16 +95,12 @@ int doctor(const all_options& options) {
                       "If that matters, use a store with fencing tokens: docs/stores.md."};
     }
   } catch (const store_error& wrong) {
-    const bool unreachable = wrong.code() == errc::store_unreachable;
     found.push_back({level::problem, "connection", without_name(wrong.what()),
-                     "No program gets locks with this URL now.",
-                     unreachable ? "Check host, port and firewall, and that the server runs."
-                                 : advice_for(options.common, wrong.what(), wrong.native_code())});
+                     "No program gets locks with this URL now.", advice_for(options.common, wrong)});
   } catch (const std::invalid_argument& wrong) {
-    // This is a server that the store refuses, with what to change. A wrong URL is wrong usage.
-    if (std::string_view(wrong.what()).find("store URL:") != std::string_view::npos) throw;
+    // This is a server that the store refuses, with what to change.
     found.push_back({level::problem, "connection", without_name(wrong.what()),
-                     "The store does not start on this server.", advice_for(options.common, wrong.what(), 0)});
+                     "The store does not start on this server.", "Change what the text names."});
   }
   std::map<level, int> count;
   for (const auto& each : found) ++count[each.severity];

@@ -5,12 +5,15 @@
 
 #include <stdexcept>
 
-#include "dlock/error.hpp"
+#include "dlock/store_interface/unfit_tables.hpp"
 
 namespace dlock::stores::sql {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) { throw store_error(errc::store_failed, text, 0, "", false); }
+template <class Error = store_error>
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(errc::store_failed, text, 0, "", false);
+}
 
 schema_mode parse_schema_mode(const std::string& text) {
   if (text == "create") return schema_mode::create;
@@ -51,13 +54,14 @@ bool must_make_tables(schema_mode mode, const table_names& names, const std::str
                        present, table, ours));
   }
   if (mode == schema_mode::verify) {
-    refuse(present == 0
-               ? fmt::format("dlock: {}: there are no lock tables (table {} is missing or empty) and schema=verify "
-                             "does not make them",
-                             name, table)
-               : fmt::format("dlock: {}: the lock tables have version {} (table {}), this program needs {} and "
-                             "schema=verify does not change them",
-                             name, present, table, ours));
+    refuse<unfit_tables>(
+        present == 0
+            ? fmt::format("dlock: {}: there are no lock tables (table {} is missing or empty) and schema=verify "
+                          "does not make them",
+                          name, table)
+            : fmt::format("dlock: {}: the lock tables have version {} (table {}), this program needs {} and "
+                          "schema=verify does not change them",
+                          name, present, table, ours));
   }
   return true;
 }

@@ -220,6 +220,19 @@ std::string owner_of(const row_scene& s, const request& by) {
 
 }  // namespace
 
+TEST_CASE_METHOD(one_row_actor, "row: a table that is not there is not taken for a lock table, whatever it is called") {
+  s.make(1);
+  auto gone = std::make_shared<row_table>(*s.table);
+  // The names of lock tables begin with dlock_, or with what the label begins with.
+  const std::string name = GENERATE_COPY(std::string("dlock_gone"), s.table->label + "_gone");
+  gone->table.replace(gone->table.find(s.table->label), s.table->label.size(), name);
+  const auto row = lock_key::of_row(gone, {std::int64_t{1}});
+  for (const auto& refused : {a.take(row), a.poll(row)}) {
+    CHECK(refused.result == failed);
+    CHECK_THAT(refused.why.text, ContainsSubstring(name) && !ContainsSubstring("schema=create"));
+  }
+}
+
 TEST_CASE("row batch: 64 takes are granted together, each with its own fence and attempt, and released together") {
   const auto shape = GENERATE(row_shape{}, row_shape{.owner_not_null = true}, row_shape{.fence_is_version = true},
                               row_shape{.id = row_id_kind::composite}, row_shape{.renewal = row_renewal::column});

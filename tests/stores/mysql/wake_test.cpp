@@ -663,6 +663,21 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, without the waiter
   store->unlisten(said);
 }
 
+TEST_CASE_METHOD(team_wake_fixture, "wake: a team's table that is dropped is not taken for its waiter table") {
+  heard said;
+  const auto store = open_store(team->url());
+  store->listen(said);
+  store->prepare();
+  waiting_store waiter(store);
+  REQUIRE(waiter.works());
+  root.run("DROP TABLE " + team->table());
+  REQUIRE(eventually([&] { return said.reasons == 1; }));
+  CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring("doesn't exist") &&
+                              !Catch::Matchers::ContainsSubstring("dlock schema"));
+  waiter.unwatch();
+  store->unlisten(said);
+}
+
 TEST_CASE("wake: on a team's table, what the URL says of it is checked") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const auto scheme = GENERATE("unique_insert", "state_row", "shedlock", "t_lock");

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "dlock/error.hpp"
+#include "dlock/store_interface/unfit_tables.hpp"
 #include "stores/mysql/client/errors.hpp"
 
 namespace dlock::stores::mysql {
@@ -17,17 +18,22 @@ std::string without_own_session(const std::string& sign) {
       sign);
 }
 
-void fail(const std::string& store, const fault& why) {
-  constexpr int refused_by_router = 3566;  // a function of the session's state
-  if (why.native == refused_by_router && why.text.find(" proxy ") == std::string::npos) {
-    auto shares = why;
-    shares.text = without_own_session(why.text);
-    fail(store, shares);
-  }
-  const auto text = why.text.rfind("dlock: ", 0) == 0 ? why.text : fmt::format("dlock: {}: {}", store, why.text);
-  throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
-                    why.transient);
+namespace {
+
+template <class Error>
+[[noreturn]] void fail_with(const std::string& store, const fault& why) {
+  const bool shares = why.native == static_cast<int>(mysql_refused_by_router);
+  const auto said = shares ? without_own_session(why.text) : why.text;
+  const auto text = said.starts_with("dlock: ") ? said : fmt::format("dlock: {}: {}", store, said);
+  throw Error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
+              why.transient);
 }
+
+}  // namespace
+
+void fail(const std::string& store, const fault& why) { fail_with<store_error>(store, why); }
+
+void fail_tables(const std::string& store, const fault& why) { fail_with<unfit_tables>(store, why); }
 
 void fail(const std::string& store, const std::string& text) { fail(store, make_own_fault(text)); }
 

@@ -13,6 +13,8 @@ namespace dlock::stores::mysql {
 /// Throws store_error, whose text begins with the name `store`.
 [[noreturn]] void fail(const std::string& store, const fault& why);
 [[noreturn]] void fail(const std::string& store, const std::string& text);
+/// The same with unfit_tables.
+[[noreturn]] void fail_tables(const std::string& store, const fault& why);
 
 /// The message that no store works through a proxy that gives one server connection to several clients. `sign` is what
 /// shows that it does.

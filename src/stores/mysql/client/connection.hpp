@@ -97,8 +97,8 @@ class mysql_connection : public sql::sql_connection {
   reply transact(sql::body_ref changes) override { return changes(); }
   reply attempt(const char* doing, sql::body_ref verb) noexcept override;
 
-  /// Adds to an error's text what it means for the tables of a scheme.
-  virtual void explain(fault& /*why*/) const {}
+  /// Adds to an error's text what it means for the tables of a scheme. It may send a statement.
+  virtual void explain(fault& /*why*/) {}
 
  private:
   using columns = const std::span<const mysql_field>*;  // null if the statement returns no rows

@@ -178,16 +178,6 @@ fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_vie
   return why;
 }
 
-std::string missing_right(std::string_view text) {
-  const auto end = text.find(" command denied");
-  if (end == std::string_view::npos) return {};
-  auto right = text.substr(0, end);
-  if (const auto doing = right.rfind(": "); doing != std::string_view::npos) right.remove_prefix(doing + 2);
-  // MySQL's words for LOCK IN SHARE MODE and FOR UPDATE.
-  if (right == "SELECT with locking clause") return "UPDATE";
-  return std::string(right);
-}
-
 void add_reason(std::string& to, const std::string& store, std::string_view text) {
   const auto known = "dlock: " + store + ": ";
   if (!to.empty() && text.starts_with(known)) text.remove_prefix(known.size());

@@ -28,7 +28,10 @@ constexpr unsigned mysql_lock_wait_timeout = 1205;
 constexpr unsigned mysql_deadlock = 1213;
 constexpr unsigned mysql_duplicate_key = 1062;
 constexpr unsigned mysql_no_such_thread = 1094;
+constexpr unsigned mysql_no_such_column = 1054;
 constexpr unsigned mysql_no_such_table = 1146;
+/// MySQL Router, which shares connections, refuses a function of the session's state.
+constexpr unsigned mysql_refused_by_router = 3566;
 
 /// The server prepares no statements, or not this one, so its text is sent instead.
 bool goes_as_text(unsigned code) noexcept;
@@ -42,9 +45,6 @@ mysql_error_class classify_mysql_error(unsigned code) noexcept;
 
 /// The fault to report. `doing` is what was tried ("take", "connect to db1:3306").
 fault make_mysql_fault(unsigned code, std::string_view sqlstate, std::string_view text, std::string_view doing);
-
-/// The right that a statement lacked: "INSERT", of "INSERT command denied to user ...". Empty if the text names none.
-std::string missing_right(std::string_view text);
 
 /// Adds one host's error to those of other hosts. The first one already begins with the store's name.
 void add_reason(std::string& to, const std::string& store, std::string_view text);

@@ -84,7 +84,7 @@ reply mysql_admin::waiters(connection& connection, std::string_view key, std::si
     auto answer = static_cast<sql::sql_connection&>(on).read(
         {tables_.sql.text(text_id::waiters_of_key), "list waiters"}, {{"key", sql::sql_bytes{key}}}, rows);
     if (answer.result != outcome::yes)
-      return tables_.waiters.table().note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
+      return tables_.waiters.table().note_unreadable(on, answer.why) ? reply{.result = outcome::yes} : answer;
     found = {.known = true, .count = rows.size()};
     for (const auto& row : rows) {
       if (found.first.size() == limit) break;

@@ -92,11 +92,15 @@ lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, cons
   }
 }
 
-/// Explains a missing lock table: the service did not check at its start, or the table was dropped since.
-void lease_connection::explain(fault& why) const {
-  constexpr int no_such_table = 1146;
-  if (why.native != no_such_table || why.text.find("." + sql_.names().prefix()) == std::string::npos) return;
-  why.text += ": open the store once with schema=create to make the lock tables";
+/// Explains a missing lock table: the service did not check at its start, or the table was dropped since. The error's
+/// number does not name the table, which may be one of the application's.
+void lease_connection::explain(fault& why) {
+  constexpr auto no_such_table = static_cast<int>(mysql_no_such_table);
+  if (why.native != no_such_table) return;
+  fault lacks;
+  query(sql_.names().expand("SELECT 1 FROM {lock}, {session}, {floor} WHERE 1=0"), "look for the lock tables", nullptr,
+        nullptr, lacks);
+  if (lacks.native == no_such_table) why.text += ": open the store once with schema=create to make the lock tables";
 }
 
 template <class Use>

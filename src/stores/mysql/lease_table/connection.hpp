@@ -97,7 +97,7 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   /// All arguments must outlive it. Throws as mysql_connection does.
   lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows, mysql_hosts& hosts);
 
-  void explain(fault& why) const override;
+  void explain(fault& why) override;
 
   using mysql_connection::change;
   reply change(statement_id which, const sql::statement_values& values, sql::sending how) override;

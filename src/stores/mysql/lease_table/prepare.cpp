@@ -50,18 +50,11 @@ reply lease_tables::read_id(lease_connection& with) {
 
 namespace {
 
-/// Returns ": this user lacks the right INSERT" if the server names the right.
-std::string lacks(const fault& why) {
-  const auto right = missing_right(why.text);
-  return right.empty() ? right : ": this user lacks the right " + right;
-}
-
 bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 || why.native == 1044; }
 
 [[noreturn]] void fail_schema(const std::string& store, fault why) {
   if (denied(why)) {
     why.text +=
-        lacks(why) +
         ": making or changing the tables needs CREATE, ALTER, INDEX, REFERENCES and DROP; a user who only locks "
         "finds them made by another";
   }
@@ -107,16 +100,17 @@ struct probe {
     if (statements_fit(why)) return;
     if (denied(why)) {
       why.text += fmt::format(
-          "{1}: a program that locks needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, "
-          "{0}session and {0}floor",
-          names.prefix(), lacks(why));
+          ": a program that locks needs SELECT, INSERT, UPDATE and DELETE on the tables {0}lock, {0}session and "
+          "{0}floor",
+          names.prefix());
     }
-    if (why.native == 1146) {
-      why.text += mode == sql::schema_mode::create
-                      ? ": somebody dropped it. Stop all programs, drop the other tables " + names.prefix() +
-                            "* too and begin anew, as docs/operations.md tells under \"An interrupted migration\""
-                      : ": open the store with schema=create to make the tables";
+    if (why.native != static_cast<int>(mysql_no_such_table)) fail(store, why);
+    if (mode != sql::schema_mode::create) {
+      why.text += ": open the store with schema=create to make the tables";
+      fail_tables(store, why);
     }
+    why.text += ": somebody dropped it. Stop all programs, drop the other tables " + names.prefix() +
+                "* too and begin anew, as docs/operations.md tells under \"An interrupted migration\"";
     fail(store, why);
   }
 
@@ -127,7 +121,7 @@ struct probe {
              .empty()) {
       return;
     }
-    if (mode != sql::schema_mode::create) fail(store, missing);
+    if (mode != sql::schema_mode::create) fail_tables(store, make_own_fault(missing));
     rows("INSERT IGNORE INTO {floor} ({floor.id}, {floor.fence}) " + values, doing);
   }
 };
@@ -176,7 +170,7 @@ void finish_migration(const probe& tables, sql::schema_mode mode) {
                      there.version));
   }
   if (mode != sql::schema_mode::create)
-    fail(tables.store, begun + ": start one program with schema=create to finish it");
+    fail_tables(tables.store, make_own_fault(begun + ": start one program with schema=create to finish it"));
   fault why;
   if (!tables.statements_fit(why)) {
     fail(tables.store,

@@ -29,7 +29,7 @@ reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql
 
 reply mysql_store::in_order(native& with, const request& asked) {
   auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
-  if (answer.result != outcome::failed || !tables_.waiters.table().note_unreadable(answer.why)) return answer;
+  if (answer.result != outcome::failed || !tables_.waiters.table().note_unreadable(with, answer.why)) return answer;
   const auto before = answer.statements;
   answer = sql::execute(with, asked);
   answer.statements += before;
@@ -84,7 +84,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
                                                                             {"fence", std::to_string(asked.fence)},
                                                                             {"wake_id", wake_id}});
   auto answer = with.change(std::string(with.prefix_for(asked)) + text, "release");
-  if (answer.result == outcome::failed && tables_.waiters.table().note_unreadable(answer.why)) {
+  if (answer.result == outcome::failed && tables_.waiters.table().note_unreadable(with, answer.why)) {
     answer = sql::execute(with, asked);
     ++answer.statements;
     return answer;

@@ -39,6 +39,8 @@ class parked_connection {
   bool ask(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
     return helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
   }
+  /// The connection that ask() uses.
+  mysql_connection& helper() noexcept { return *helper_; }
   /// Ends the sleep of another process, whose connection number ask() has just read.
   void wake(std::uint64_t sleeper) noexcept { kill(*helper_, helper_->neighbour(sleeper), kill_what::query); }
   /// Whether ask() and wake() can still work, according to their results and to the socket.

@@ -177,8 +177,9 @@ bool parked_waiters::work(const std::stop_token& stop) {
   return drop_dead_rows(now);
 }
 
-bool parked_waiters::failed(const fault& why) {
-  if (table_.lacks_table(why)) said_ = why.text;  // a release may have reported it before
+/// `lacks_table`: the waiter table does not fit, which has been reported.
+bool parked_waiters::failed(const fault& why, bool lacks_table) {
+  if (lacks_table) said_ = why.text;  // a release may have reported it before
   // A new connection would not help.
   if (!why.connection && !why.transient && !why.contended) return give_up(why.text);
   return false;
@@ -194,12 +195,13 @@ bool parked_waiters::give_up(const std::string& why) {
 template <class Step>
 bool parked_waiters::at_server(Step step) {
   fault why;
-  bool done = false;
+  bool done = false, lacks_table = false;
   {
     const base::unlocked others(mutex_);
     done = step(why);
+    lacks_table = !done && link_.connected() && table_.lacks_table(link_.helper(), why);
   }
-  return done || failed(why);
+  return done || failed(why, lacks_table);
 }
 
 bool parked_waiters::ask(const std::string& sql, const char* doing, mysql_rows* rows) {

@@ -90,7 +90,7 @@ class parked_waiters {
   template <class Step>
   bool at_server(Step step) DLOCK_REQUIRES(mutex_);
   bool ask(const std::string& sql, const char* doing, mysql_rows* rows) DLOCK_REQUIRES(mutex_);
-  bool failed(const fault& why) DLOCK_REQUIRES(mutex_);
+  bool failed(const fault& why, bool lacks_table) DLOCK_REQUIRES(mutex_);
   bool give_up(const std::string& why) DLOCK_REQUIRES(mutex_);
   void lost() noexcept DLOCK_REQUIRES(mutex_);
   void wind_up() noexcept DLOCK_REQUIRES(mutex_);

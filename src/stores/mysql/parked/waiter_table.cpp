@@ -27,8 +27,16 @@ constexpr sql::named_part words[] = {
      " AND IS_USED_LOCK(CONCAT('dlock.', HEX(e.{waiter.wake_id}), '.p')) IS NOT NULL)"},
 };
 
+constexpr auto look_at_it = "look at the waiter table";
+
 constexpr const char* fits_sql = R"(
 SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}{and_held}
+FROM {waiter} w
+WHERE 1 = 0
+)";
+
+constexpr const char* fits_without_held_sql = R"(
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}
 FROM {waiter} w
 WHERE 1 = 0
 )";
@@ -98,6 +106,7 @@ waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
   const auto text = [&](const char* sql) { return sql::in_one_line(names.expand(sql)); };
   return {.table = names.expand("{waiter}"),
           .fits = text(fits_sql),
+          .fits_without_held = text(fits_without_held_sql),
           .enter = text(enter_sql),
           .leave = text(leave_sql),
           .look = text(look),
@@ -108,51 +117,55 @@ waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
           .remove_dead = text(remove_dead_sql)};
 }
 
-bool waiter_table::note_unreadable(const fault& why) {
-  if (!lacks_table(why)) return false;
+bool waiter_table::note_unreadable(mysql_connection& by, const fault& why) {
+  if (!lacks_table(by, why)) return false;
   unreadable_ = true;
   return true;
 }
 
-bool waiter_table::lacks_table(const fault& why) {
-  const auto advice = remedy(why);
+bool waiter_table::lacks_table(mysql_connection& by, const fault& why) {
+  const auto advice = remedy(by, why);
   if (advice.empty()) return false;
   if (!said_lacks_.exchange(true)) says_(fmt::format("{}. {}", why.text, advice));
   return true;
 }
 
-std::string waiter_table::remedy(const fault& why) const {
-  switch (why.native) {
-    case 3566: return "A proxy shares connections between clients.";
+std::string waiter_table::remedy(mysql_connection& by, const fault& why) const {
+  switch (static_cast<unsigned>(why.native)) {
+    case mysql_refused_by_router: return "A proxy shares connections between clients.";
     case 1142:
     case 1143: return fmt::format("GRANT SELECT, INSERT, UPDATE, DELETE ON {} to the user.", sql_.table);
-    case 1146: return fmt::format("Make the table {} by the statement that dlock schema prints.", sql_.table);
-    case 1054:
-      if (why.text.find("'w.held'") != std::string::npos)
-        return fmt::format("ALTER TABLE {} ADD COLUMN `held` MEDIUMTEXT CHARACTER SET ascii NULL", sql_.table);
-      if (why.text.find("'w.") != std::string::npos)  // otherwise it is a column of the application
-        return fmt::format("Drop the table {}, and make it again by the statement that dlock schema prints.",
-                           sql_.table);
-      break;
-    default: break;
+    case mysql_no_such_table:
+    case mysql_no_such_column: return remedy_of_missing(by);
+    default: return {};
   }
-  return {};
+}
+
+std::string waiter_table::remedy_of_missing(mysql_connection& by) const {
+  fault lacks;
+  if (fits_table(by, lacks)) return {};  // the error is about a table or column of the application
+  if (lacks.native == static_cast<int>(mysql_no_such_table))
+    return fmt::format("Make the table {} by the statement that dlock schema prints.", sql_.table);
+  if (lacks.native != static_cast<int>(mysql_no_such_column)) return {};
+  if (by.query(sql_.fits_without_held, look_at_it, nullptr, nullptr, lacks) == outcome::yes)
+    return fmt::format("ALTER TABLE {} ADD COLUMN `held` MEDIUMTEXT CHARACTER SET ascii NULL", sql_.table);
+  return fmt::format("Drop the table {}, and make it again by the statement that dlock schema prints.", sql_.table);
 }
 
 bool waiter_table::fits_table(mysql_connection& by, fault& why) const {
-  return by.query(sql_.fits, "look at the waiter table", nullptr, nullptr, why) == outcome::yes;
+  return by.query(sql_.fits, look_at_it, nullptr, nullptr, why) == outcome::yes;
 }
 
 void waiter_table::check_table(mysql_connection& by) {
   fault why;
-  if (!fits_table(by, why)) note_unreadable(why);
+  if (!fits_table(by, why)) note_unreadable(by, why);
 }
 
 reply waiter_table::examine_table(mysql_connection& by, std::vector<store_finding>& found) const {
   reply answer;
   if (fits_table(by, answer.why)) {
     findings(found).good("waiter table", sql_.table);
-  } else if (auto advice = remedy(answer.why); !advice.empty()) {
+  } else if (auto advice = remedy(by, answer.why); !advice.empty()) {
     findings(found).warning("waiter table", answer.why.text,
                             "No release wakes a waiter: waiters poll, keep no order, and find no cycles of processes.",
                             std::move(advice));
@@ -197,7 +210,7 @@ void waiter_table::wake_first(mysql_connection& by, const std::string& keys, std
   const auto text = sql::write_values(
       sql_.first, {{"wake_id", mysql_literal(own())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}});
   if (by.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
-    note_unreadable(why);
+    note_unreadable(by, why);
     return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
@@ -215,7 +228,7 @@ reply waiter_table::count(mysql_connection& by, std::vector<holder_info>& of) {
   for (const auto& each : of) append_literal(keys, mysql_literal(each.key));
   mysql_rows rows;
   auto answer = by.read(sql::write_values(sql_.count, {{"keys", keys}}), "count the waiters", &rows);
-  if (answer.result != outcome::yes) return note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
+  if (answer.result != outcome::yes) return note_unreadable(by, answer.why) ? reply{.result = outcome::yes} : answer;
   answer.statements = 2;
   for (auto& each : of) {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.at(0) == each.key; });

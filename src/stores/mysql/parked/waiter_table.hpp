@@ -23,6 +23,8 @@ struct waiter_sql {
   std::string table{};  ///< quoted
   /// Fails if the table lacks a column that the other statements need.
   std::string fits{};
+  /// Fails if the table lacks a column other than {and_held}.
+  std::string fits_without_held{};
   std::string enter{};
   std::string leave{};
   /// For the keys of this process's rows: the key, whether it is free, whether its holder is dead, and the fence (0 if
@@ -81,11 +83,11 @@ class waiter_table {
     const bool frees = asked.action == verb::release || asked.action == verb::cancel;
     return frees && asked.wake && asked.min_hold.count() <= 0 && can_read(by) && can_wake(by);
   }
-  /// Whether that error says that the table is missing or lacks a column, or that this user lacks a right. Reports it
-  /// once.
-  bool lacks_table(const fault& why);
+  /// Whether that error of `by` says that the table is missing or lacks a column, or that this user lacks a right.
+  /// Reports it once.
+  bool lacks_table(mysql_connection& by, const fault& why);
   /// The same for rows that can't be read. They are not read again before set_readable().
-  bool note_unreadable(const fault& why);
+  bool note_unreadable(mysql_connection& by, const fault& why);
   void set_readable() noexcept { unreadable_ = false; }
   /// Reports a waiter table that does not fit, before anybody waits.
   void check_table(mysql_connection& by);
@@ -103,7 +105,9 @@ class waiter_table {
  private:
   bool fits_table(mysql_connection& by, fault& why) const;
   /// What to do about an error. Empty if it is about something else.
-  std::string remedy(const fault& why) const;
+  std::string remedy(mysql_connection& by, const fault& why) const;
+  /// The same for a missing table or column: the error's number does not name it.
+  std::string remedy_of_missing(mysql_connection& by) const;
   void wake_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
                   std::span<reply> replies, bool held_too);
 

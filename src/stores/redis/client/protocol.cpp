@@ -16,6 +16,7 @@ struct kind_of_error {
   std::string_view begins;
   bool transient;
   bool elsewhere;  ///< this server can't do it; another one may
+  bool full = false;
 };
 
 /// The first word of an error's text is its kind. Kinds that are not listed last.
@@ -28,8 +29,9 @@ constexpr std::array kinds{
     kind_of_error{"OOM", true, false},         // maxmemory
     kind_of_error{"BUSY", true, false},        // a script runs for long
     kind_of_error{"TRYAGAIN", true, false},    //
-    kind_of_error{"-ERR max number", true, false},
-    kind_of_error{"ERR max number of clients", true, false},
+    // No kind of its own.
+    kind_of_error{"-ERR max number", true, false, true},
+    kind_of_error{"ERR max number of clients", true, false, true},
 };
 
 /// Null for an error that lasts.
@@ -53,7 +55,7 @@ fault fault_of_error(std::string_view error, const char* doing) {
   if (const auto* const kind = find_kind(error)) {
     why.transient = kind->transient;
     why.connection = kind->elsewhere;
-    why.full = kind->begins.find("max number") != std::string_view::npos;
+    why.full = kind->full;
   }
   why.text = fmt::format("{}: {}", doing, detail::printable_text(error.substr(0, 300)));
   return why;

@@ -299,9 +299,8 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
     const auto all = link.ask(calls, clock::now() + group_->settings.master_timeout, ask_late::no);
     for (std::size_t m = 0; m < link.size(); ++m) {
       for (std::size_t at = 0; at < ended[m].size(); ++at) {
-        const bool gone = at < all[m].response.size() &&
-                          (!all[m].response[at].is_error() ||
-                           all[m].response[at].text().find("No such client") != std::string_view::npos);
+        // The reply is how many were ended, so 0 where it had ended already.
+        const bool gone = at < all[m].response.size() && !all[m].response[at].is_error();
         if (gone) group_->ends.remove(lost.id, ended[m][at]);
         if (!gone) unsure[m] = true;
       }

@@ -65,7 +65,7 @@ class sqlite_connection : public sql::sql_connection {
   /// The reply for a code other than success. `wrote`: the statement was a change.
   reply refused(int code, bool wrote);
   /// Adds to an SQLITE_ERROR's text what it means for the tables of a scheme.
-  virtual void explain(fault& /*why*/) const {}
+  virtual void explain(fault& /*why*/) {}
 
   sqlite_file& file() noexcept { return *file_; }
   sqlite3* handle() noexcept { return handle_.get(); }

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "dlock/error.hpp"
+#include "dlock/store_interface/unfit_tables.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -121,6 +122,8 @@ void refuse(const fault& why) {
 }
 
 void refuse(std::string text) { refuse(fault{.text = std::move(text)}); }
+
+void refuse_unfit(const std::string& text) { throw unfit_tables(errc::store_failed, "dlock: " + text, 0, "", false); }
 
 reply out_of_memory() noexcept {
   // Unknown, because memory may have run out at any point.

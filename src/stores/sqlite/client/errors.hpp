@@ -40,6 +40,8 @@ bool may_be_committed(int code) noexcept;
 /// Throws store_error.
 [[noreturn]] void refuse(const fault& why);
 [[noreturn]] void refuse(std::string text);
+/// Throws unfit_tables.
+[[noreturn]] void refuse_unfit(const std::string& text);
 
 /// The reply of verbs, which never throw, if there is no memory for a text.
 reply out_of_memory() noexcept;

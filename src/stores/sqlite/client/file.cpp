@@ -154,7 +154,7 @@ void check_location(const sqlite_file& file, bool to_be_made) {
   }
   const bool exists = fs::exists(path, ignored);
   if (!to_be_made && !exists) {
-    refuse(fmt::format("SQLite file '{}' does not exist; schema=create makes it", settings.path));
+    refuse_unfit(fmt::format("SQLite file '{}' does not exist; schema=create makes it", settings.path));
   }
   if (!settings.any_file_system) check_shared(file, exists ? settings.path : folder.string(), exists);
 }

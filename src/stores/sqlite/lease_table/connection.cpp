@@ -135,6 +135,14 @@ reply lease_connection::poll_row(const statement_values& values) {
   return answer;
 }
 
+/// A lock table that is not there, of a service that did not look at its start, or that was dropped since. SQLite has
+/// no code for a missing table: a statement that needs nothing but our tables shows whether one is.
+void lease_connection::explain(fault& why) {
+  sqlite_statement all;
+  if (all.prepare(handle(), file_.names.expand("SELECT 1 FROM {lock}, {session}, {floor}")) == SQLITE_ERROR)
+    why.text += ": open the store once with schema=create to make the lock tables";
+}
+
 reply lease_connection::refuse(std::string text) const {
   return {.why = {.text = fmt::format("SQLite file '{}': {}", file_.settings.path, text)}};
 }

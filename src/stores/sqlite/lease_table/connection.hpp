@@ -117,11 +117,7 @@ class lease_connection final : public sqlite_connection, public sql::verb_connec
   }
 
   lease_file& file() noexcept { return file_; }
-  /// Explains a missing lock table: the service did not check at its start, or the table was dropped since.
-  void explain(fault& why) const override {
-    if (why.text.find("no such table: " + file_.names.prefix()) == std::string::npos) return;
-    why.text += ": open the store once with schema=create to make the lock tables";
-  }
+  void explain(fault& why) override;
 
  private:
   prepared_row& of_row(sql::row_statement which, const row_id& row);

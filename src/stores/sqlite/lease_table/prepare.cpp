@@ -59,7 +59,7 @@ void check_system(const sqlite_file& file) {
 
 [[noreturn]] void refuse_tables(const lease_file& file, const std::string& why) {
   const auto& names = file.names;
-  refuse(
+  refuse_unfit(
       fmt::format("SQLite file '{}': the lock tables are not those of this program's version: {}. To make them anew, "
                   "while no program uses them: drop the tables {}, {} and {}; add 1000000 to fence in row 1 of {}, "
                   "so that no fencing token comes twice; start with schema=create",
@@ -183,8 +183,8 @@ ON CONFLICT DO NOTHING
 )",
                                        {{"above", above}}));
     } else if (!run_once(connection, "SELECT 1 FROM {floor} WHERE {floor.id} = 1")) {
-      refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
-                         file.names.table("floor")));
+      refuse_unfit(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it",
+                               file.settings.path, file.names.table("floor")));
     }
     in.commit();
   });

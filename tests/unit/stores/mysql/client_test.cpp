@@ -124,14 +124,6 @@ TEST_CASE("mysql errors: a fault has number, SQLSTATE and text, but no values") 
   CHECK(std::string(odd.sqlstate) == "toolo");
 }
 
-TEST_CASE("mysql errors: the right that is missing is taken from the server's text") {
-  CHECK(missing_right("h:3306: insert: INSERT command denied to user 'a'@'b' for table `d`.`dlock_lock` (1142)") ==
-        "INSERT");
-  CHECK(missing_right("prepare: SELECT, UPDATE command denied to user 'a'@'b'") == "SELECT, UPDATE");
-  CHECK(missing_right("x: SELECT with locking clause command denied to user 'a'@'b' for table 'f'") == "UPDATE");
-  CHECK(missing_right("Access denied for user 'a'@'b' to database 'd'").empty());
-}
-
 TEST_CASE("mysql errors: failures of several hosts name their store once") {
   std::string all;
   add_reason(all, "mysql://a,b/d", "dlock: mysql://a,b/d: connecting to a:3306: no");
