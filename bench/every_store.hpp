@@ -10,6 +10,8 @@
 #include "by_hand.hpp"
 #include "support/redis_server.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/sql_file.hpp"
+#include "support/table_schemes.hpp"
 #ifdef DLOCK_HAS_ZOOKEEPER
 #include "support/zookeeper_server.hpp"
 #endif
@@ -32,36 +34,28 @@ class mysql_stores : raw_database {
 
   void measure_all(const measurement& measure) {
     measure({"mysql:", url()});
-    both_ways(measure, "scheme=t_lock",
-              "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT "
-              "NOT NULL DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0");
-    both_ways(measure, "scheme=unique_insert",
-              "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner "
-              "varchar(50) NOT NULL DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP");
-    both_ways(measure, "scheme=state_row",
-              "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT "
-              "NULL, lock_info varchar(64) NOT NULL, expiration_time datetime");
+    for (const auto& scheme : test::table_schemes()) both_ways(measure, scheme);
     measure({"scheme=named_lock", url("&scheme=named_lock")});
-    table("id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(64) NOT NULL UNIQUE");
+    make_tables("for_update");
     measure({"scheme=for_update", url("&table=bench_stores&scheme=for_update&make_rows=1&held=101"), 300, 100});
-    run("DROP TABLE bench_stores");
+    drop_tables();
   }
 
  private:
-  void table(const std::string& columns) {
-    run("DROP TABLE IF EXISTS bench_stores");
-    run("CREATE TABLE bench_stores (" + columns + ") ENGINE=InnoDB CHARSET=utf8mb4");
+  /// Those of a file of sql/.
+  void make_tables(const std::string& of) {
+    for (auto& each : test::statements_of(of + ".sql"))
+      run(test::replaced(test::replaced(std::move(each), "@LOCKS@", at_.path), "@TABLE@", "bench_stores"));
   }
+  void drop_tables() { run("DROP TABLE IF EXISTS bench_stores, dlock_waiter_bench_stores"); }
   /// Where dlock's waiters poll, and where its releases wake them.
-  void both_ways(const measurement& measure, const std::string& scheme, const std::string& columns) {
-    table(columns);
-    run("DROP TABLE IF EXISTS dlock_waiter_bench_stores");
-    run("CREATE TABLE dlock_waiter_bench_stores (lock_key VARBINARY(255) NOT NULL, since_us BIGINT NOT NULL, wake_id "
-        "BINARY(16) NOT NULL, session_id BINARY(16) NOT NULL, PRIMARY KEY (lock_key, since_us, wake_id)) "
-        "ENGINE=InnoDB");
-    measure({scheme, url("&table=bench_stores&" + scheme)});
-    measure({scheme + ", wake=on", url("&table=bench_stores&wake=on&" + scheme)});
-    run("DROP TABLE dlock_waiter_bench_stores");
+  void both_ways(const measurement& measure, const std::string& scheme) {
+    drop_tables();
+    make_tables(scheme);
+    make_tables("waiter");
+    measure({"scheme=" + scheme, url("&table=bench_stores&scheme=" + scheme)});
+    measure({"scheme=" + scheme + ", wake=on", url("&table=bench_stores&wake=on&scheme=" + scheme)});
+    drop_tables();
   }
   std::string url(const std::string& more = {}) const { return by_socket(at_) + more; }
 

@@ -31,6 +31,7 @@ using dlock::bench::placed;
 using dlock::bench::placement;
 using dlock::bench::raw_database;
 namespace stores = dlock::stores::mysql;
+using dlock::stores::shedlock_options;
 using dlock::stores::state_row_options;
 using dlock::stores::t_lock_options;
 using dlock::stores::unique_insert_options;
@@ -75,6 +76,13 @@ constexpr scheme schemes[] = {
      "lock_name = ? and lock_state = 0",
      "update bench_locks set lock_state = 0 where lock_name = ? and lock_state = 1",
      "insert into bench_locks (lock_name, lock_state, lock_info) values ('raw:4711', 0, '')"},
+    {"shedlock", verb::take, false, ours_of<stores::shared_table::shedlock, shedlock_options>,
+     "name varchar(64) NOT NULL PRIMARY KEY, lock_until timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_at "
+     "timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_by varchar(255) NOT NULL",
+     "update bench_locks set lock_until = timestampadd(microsecond, 60000000, utc_timestamp(3)), locked_at = "
+     "utc_timestamp(3), locked_by = 'by-hand-1' where name = ? and lock_until <= utc_timestamp(3)",
+     "update bench_locks set lock_until = utc_timestamp(3) where name = ? and locked_by = 'by-hand-1'",
+     "insert into bench_locks (name, locked_by) values ('raw:4711', '')"},
     {"t_lock", verb::take, true, ours_of<stores::t_lock::t_lock_scheme, t_lock_options>,
      "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT NULL "
      "DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0",

@@ -5,6 +5,7 @@
 # dlock_store(<name>
 #   TITLE <text>                what it locks in
 #   SCHEMES <scheme>...         of its URLs
+#   TABLE_SCHEMES <scheme>...   its URL's scheme= on a table that other programs share; sql/<scheme>.sql is such a table
 #   NEEDS <need>...             what it is built on: "<arguments of find_package>|<what to install>"
 #   LINKS <target>...           of these packages
 #   PKG_CONFIG <module>...      what a program needs beside its static library, as pkg-config knows it,
@@ -21,11 +22,11 @@
 set(dlock_stores "")
 function(dlock_store name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SQL;SERVER;NO_USER" "TITLE"
-    "SCHEMES;NEEDS;LINKS;PKG_CONFIG;PKG_LIBS;DEFINITIONS;CLIENT_HEADERS;SETUP;UBUNTU")
+    "SCHEMES;TABLE_SCHEMES;NEEDS;LINKS;PKG_CONFIG;PKG_LIBS;DEFINITIONS;CLIENT_HEADERS;SETUP;UBUNTU")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_TITLE OR NOT arg_SCHEMES)
     message(FATAL_ERROR "dlock_store(${name}): '${arg_UNPARSED_ARGUMENTS}' is unknown, or TITLE or SCHEMES is missing")
   endif()
-  foreach(keyword SQL SERVER NO_USER TITLE SCHEMES NEEDS LINKS PKG_CONFIG PKG_LIBS DEFINITIONS)
+  foreach(keyword SQL SERVER NO_USER TITLE SCHEMES TABLE_SCHEMES NEEDS LINKS PKG_CONFIG PKG_LIBS DEFINITIONS)
     set(dlock_store_${name}_${keyword} "${arg_${keyword}}" PARENT_SCOPE)
   endforeach()
   set(dlock_stores ${dlock_stores} ${name} PARENT_SCOPE)
@@ -58,6 +59,7 @@ dlock_store(sqlite
 dlock_store(mysql
   TITLE "MySQL and MariaDB"
   SCHEMES mysql mariadb
+  TABLE_SCHEMES unique_insert state_row shedlock t_lock
   NEEDS "MySQLClient MODULE|a client of MySQL (Debian: libmariadb-dev)"
   LINKS MySQL::client
   PKG_LIBS MySQLClient_LIBRARY

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every scheme on a MariaDB server of its own, which is killed and restarted.
 
-#include "dlock/stores/mysql.hpp"
+#include <catch2/generators/catch_generators_range.hpp>
+
 #include "contract/backends/mysql/schemes.hpp"
+#include "dlock/stores/mysql.hpp"
 #include "process/torture/driver.hpp"
 #include "support/own_server.hpp"
+#include "support/table_schemes.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {
@@ -59,22 +62,14 @@ TEST_CASE("torture lease_table: killed, stopped, cut off and restarted, never tw
   check_torture(fixture, {.counts = true});
 }
 
-TEST_CASE("torture t_lock: killed, stopped, cut off and restarted, never two, and fences grow") {
+TEST_CASE("torture on a table of other programs: killed, stopped, cut off and restarted, never two, and fences grow") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture fixture("&scheme=t_lock&table=locks&skew=100", t_lock_fixture::columns);
-  check_torture(fixture, {});
-}
-
-TEST_CASE("torture unique_insert: killed, stopped, cut off and restarted, never two") {
-  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture fixture("&scheme=unique_insert&table=locks", unique_insert_fixture::columns);
-  check_torture(fixture, {.fenced = false});
-}
-
-TEST_CASE("torture state_row: killed, stopped, cut off and restarted, never two") {
-  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture fixture("&scheme=state_row&table=locks", state_row_fixture::columns);
-  check_torture(fixture, {.fenced = false});
+  const auto scheme = GENERATE(from_range(table_schemes()));
+  CAPTURE(scheme);
+  // t_lock's leases end by the clocks of the processes, which are those of one machine.
+  mysql_torture fixture("&scheme=" + scheme + "&table=locks" + (scheme == "t_lock" ? "&skew=100" : ""),
+                        team_columns(scheme));
+  check_torture(fixture, {.fenced = open_store(fixture.url())->caps().fence});
 }
 
 TEST_CASE("torture for_update: a dead holder's key is free at once, and two only for a renewal after a cut") {

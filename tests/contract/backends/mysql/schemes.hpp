@@ -159,6 +159,14 @@ inline std::unique_ptr<team_table_fixture> make_team_fixture(const std::string& 
   return std::make_unique<t_lock_fixture>(with);
 }
 
+/// The columns of such a table.
+inline const char* team_columns(const std::string& scheme) {
+  if (scheme == "unique_insert") return unique_insert_fixture::columns;
+  if (scheme == "state_row") return state_row_fixture::columns;
+  if (scheme == "shedlock") return shedlock_fixture::columns;
+  return t_lock_fixture::columns;
+}
+
 /// Of a scheme whose locks end with a connection: "named_lock" or "for_update".
 inline std::unique_ptr<store_fixture> make_bound_fixture(const std::string& scheme) {
   if (scheme == "named_lock") return std::make_unique<named_lock_fixture>();

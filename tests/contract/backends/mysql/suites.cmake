@@ -13,14 +13,13 @@ dlock_add_backend(toy_mysql SOURCES backends/toy_mysql/fixture.cpp
   LIBS dlock_mysql_fixture dlock_store_actor SUITES ${no_sessions} ${services} ${mysql})
 # On tables that other programs share.
 set(schemes LIBS dlock_mysql_fixture dlock_store_actor ${mysql})
-foreach(scheme unique_insert state_row shedlock t_lock)
+set(t_lock_has fence)
+foreach(scheme IN LISTS dlock_store_mysql_TABLE_SCHEMES)
+  dlock_add_backend(${scheme} FIXTURE ${scheme}_fixture mysql/schemes.hpp ${schemes}
+    SUITES store list expiry ${${scheme}_has} ${services})
   # Where a release wakes a waiter.
   dlock_add_backend(${scheme}_woken FIXTURE ${scheme}_fixture mysql/schemes.hpp &wake=on ${schemes} SUITES wake ${services})
 endforeach()
-foreach(scheme unique_insert state_row shedlock)
-  dlock_add_backend(${scheme} FIXTURE ${scheme}_fixture mysql/schemes.hpp ${schemes} SUITES store list expiry ${services})
-endforeach()
-dlock_add_backend(t_lock FIXTURE t_lock_fixture mysql/schemes.hpp ${schemes} SUITES store list expiry fence ${services})
 # Locks that end with a connection.
 dlock_add_backend(named_lock FIXTURE named_lock_fixture mysql/schemes.hpp ${schemes} SUITES store list bound any_key ${services})
 dlock_add_backend(for_update FIXTURE for_update_fixture mysql/schemes.hpp ${schemes} SUITES store list bound ${services})
