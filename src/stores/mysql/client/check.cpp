@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSL-1.0
+
 // Rule 14: reports what can't work at the start, with an explanation.
 #include "stores/mysql/client/check.hpp"
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSL-1.0
+
 // Times are microseconds by the server's clock. A script runs alone and as a whole, so what it has read stays true
 // until it ends. Its numbers are doubles, exact to 2^53: until the year 2255 for times, and for tokens that begin with
 // them.
