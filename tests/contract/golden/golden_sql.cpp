@@ -121,32 +121,16 @@ class transcript {
   std::string text_{};
 };
 
-void compare(const std::string& name, const std::string& text) {
-  const auto file = std::filesystem::path(DLOCK_GOLDEN_FOLDER) / (name + ".sql");
-  if (std::getenv("DLOCK_WRITE_GOLDEN") != nullptr) {
-    std::ofstream(file) << text;
-    return;
+std::string title_of(const std::string& step) { return step.substr(0, step.find('\n')); }
+
+std::vector<std::string> split_steps(const std::string& text) {
+  std::vector<std::string> steps;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (steps.empty() || line.starts_with("== ")) steps.emplace_back();
+    steps.back() += line + '\n';
   }
-  std::ifstream from(file);
-  const std::string expected{std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
-  if (expected == text) return;
-  // The first line that differs, with the step that it belongs to; the whole is beside the test program.
-  std::ofstream(name + ".sql.now") << text;
-  std::istringstream was(expected);
-  std::istringstream is(text);
-  std::string before;
-  std::string now;
-  std::string title;
-  while (true) {
-    const bool more_before = static_cast<bool>(std::getline(was, before));
-    const bool more_now = static_cast<bool>(std::getline(is, now));
-    if (!more_before) before = "(the end)";
-    if (!more_now) now = "(the end)";
-    if (before != now || (!more_before && !more_now)) break;
-    if (now.starts_with("==")) title = now;
-  }
-  FAIL("other statements than in " << file << ", and all of them in ./" << name << ".sql.now\n"
-                                   << title << "\n- " << before << "\n+ " << now);
+  return steps;
 }
 
 /// What is asked of one store about keys or rows.
@@ -352,8 +336,56 @@ scene::resources first(std::size_t count, const std::function<lock_key(std::size
 
 }  // namespace
 
-void check_golden(const std::string& name, store_fixture& fixture, statement_log& log,
-                  std::vector<std::pair<std::string, std::string>> hidden) {
+std::string steps_beside(const std::string& plain, const std::string& variant) {
+  const auto known = split_steps(plain);
+  auto next = known.begin();
+  std::string beside, before;
+  bool told = true;  // of the place in the variant
+  for (const auto& step : split_steps(variant)) {
+    const bool there = next != known.end() && title_of(*next) == title_of(step);
+    const bool same = there && *next == step;
+    if (there) ++next;
+    if (!same) {
+      if (!there && !told) beside += "-- after " + before + '\n';
+      beside += step;
+    }
+    before = title_of(step);
+    told = !same;
+  }
+  for (; next != known.end(); ++next) beside += "-- not: " + title_of(*next) + '\n';
+  return beside;
+}
+
+void check_golden(const std::string& name, const std::string& text) {
+  const auto file = std::filesystem::path(DLOCK_GOLDEN_FOLDER) / (name + ".sql");
+  if (std::getenv("DLOCK_WRITE_GOLDEN") != nullptr) {
+    std::ofstream(file) << text;
+    return;
+  }
+  std::ifstream from(file);
+  const std::string expected{std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
+  if (expected == text) return;
+  // The first line that differs, with the step that it belongs to; the whole is beside the test program.
+  std::ofstream(name + ".sql.now") << text;
+  std::istringstream was(expected);
+  std::istringstream is(text);
+  std::string before;
+  std::string now;
+  std::string title;
+  while (true) {
+    const bool more_before = static_cast<bool>(std::getline(was, before));
+    const bool more_now = static_cast<bool>(std::getline(is, now));
+    if (!more_before) before = "(the end)";
+    if (!more_now) now = "(the end)";
+    if (before != now || (!more_before && !more_now)) break;
+    if (now.starts_with("==")) title = now;
+  }
+  FAIL("other statements than in " << file << ", and all of them in ./" << name << ".sql.now\n"
+                                   << title << "\n- " << before << "\n+ " << now);
+}
+
+std::string golden_steps(store_fixture& fixture, statement_log& log,
+                         std::vector<std::pair<std::string, std::string>> hidden) {
   transcript to(log, std::move(hidden));
   const auto store = fixture.open();
   to.step("the store begins, without tables of its own");
@@ -374,7 +406,7 @@ void check_golden(const std::string& name, store_fixture& fixture, statement_log
   play.operators(name_number(0));
   play.transactions(name_number(0));
   play.session(session_verb::close, 1, "session: close");
-  compare(name, to.text());
+  return to.text();
 }
 
 void check_golden_rows(const std::string& name, const std::vector<row_shape>& shapes,
@@ -409,7 +441,7 @@ void check_golden_rows(const std::string& name, const std::vector<row_shape>& sh
                     shape.owner_not_null ? ", owner not null" : "", shape.fence_is_version ? ", fence is version" : "");
     text += to.text();
   }
-  compare(name, text);
+  check_golden(name, text);
 }
 
 }  // namespace dlock::test

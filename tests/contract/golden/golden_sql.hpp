@@ -22,11 +22,16 @@ class statement_log {
   virtual std::vector<std::string> take() = 0;
 };
 
-/// Plays everything that a store is asked for and compares what it sent with tests/contract/golden/<name>.sql. With
-/// DLOCK_WRITE_GOLDEN=1 in the environment it writes that file.
+/// Plays everything that a store is asked for. Returns the steps, and what was sent in each.
 /// `hidden`: what differs from run to run, such as names of tables, and what stands in its place.
-void check_golden(const std::string& name, store_fixture& fixture, statement_log& log,
-                  std::vector<std::pair<std::string, std::string>> hidden);
+std::string golden_steps(store_fixture& fixture, statement_log& log,
+                         std::vector<std::pair<std::string, std::string>> hidden);
+/// The steps of a variant that the plain ones do not have, or have with other statements. Together with the plain steps
+/// this says everything: a step that is missing is named, too.
+std::string steps_beside(const std::string& plain, const std::string& variant);
+/// Compares them with tests/contract/golden/<name>.sql. With DLOCK_WRITE_GOLDEN=1 in the environment it writes that
+/// file.
+void check_golden(const std::string& name, const std::string& steps);
 /// The same of rows in a table of each shape.
 void check_golden_rows(const std::string& name, const std::vector<row_shape>& shapes,
                        const std::function<std::unique_ptr<statement_log>()>& make_log,

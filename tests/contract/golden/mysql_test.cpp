@@ -52,7 +52,7 @@ std::string name_of(const std::string& kind) {
 TEST_CASE("golden sql: what the store of MySQL sends about keys has not changed") {
   mysql_store_fixture fixture;
   mysql_log log;
-  check_golden(name_of("keys"), fixture, log, {{fixture.tables.prefix(), "P_"}});
+  check_golden(name_of("keys"), golden_steps(fixture, log, {{fixture.tables.prefix(), "P_"}}));
 }
 
 TEST_CASE("golden sql: what the store of MySQL sends about rows has not changed") {
@@ -67,11 +67,14 @@ TEST_CASE("golden sql: what the store of MySQL sends about rows has not changed"
 
 TEST_CASE("golden sql: what the store of MySQL sends about tables of other programs has not changed") {
   for (const char* const scheme : {"unique_insert", "state_row", "shedlock", "t_lock"}) {
-    for (const char* const with : {"", "&wake=on"}) {
+    const auto steps = [&](const char* with) {
       const auto fixture = make_team_fixture(scheme, with);
       mysql_log log;
-      check_golden(name_of(scheme) + (*with == 0 ? "" : "_woken"), *fixture, log, {{fixture->table(), "team_table"}});
-    }
+      return golden_steps(*fixture, log, {{fixture->table(), "team_table"}});
+    };
+    const auto plain = steps("");
+    check_golden(name_of(scheme), plain);
+    check_golden(name_of(scheme) + "_woken", steps_beside(plain, steps("&wake=on")));
   }
 }
 
@@ -81,7 +84,8 @@ TEST_CASE("golden sql: what the store of MySQL sends for locks of a connection h
     mysql_log log;
     const auto* const names = dynamic_cast<named_lock_fixture*>(fixture.get());
     const auto* const team = dynamic_cast<team_table_fixture*>(fixture.get());
-    check_golden(name_of(scheme), *fixture, log, {{names != nullptr ? names->prefix() : team->table(), "team_table"}});
+    check_golden(name_of(scheme),
+                 golden_steps(*fixture, log, {{names != nullptr ? names->prefix() : team->table(), "team_table"}}));
   }
 }
 
