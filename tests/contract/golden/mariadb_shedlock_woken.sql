@@ -20,41 +20,7 @@ prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `l
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(3) + INTERVAL ? + 1000 MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(3)
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(3), `locked_by` = '' WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
 text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
-== a connection
-text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
-text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
-text: SET SESSION time_zone = @@GLOBAL.time_zone
-== keys, expiring, 1: take: no such row -> 1 no
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(3) + INTERVAL ? + 1000 MICROSECOND, `locked_at` = UTC_TIMESTAMP(3), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(3)
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, expiring, 1: insert -> 1 yes
-prepare: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(3) + INTERVAL ? + 1000 MICROSECOND, `locked_at` = UTC_TIMESTAMP(3), `locked_by` = ?
-execute: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ?
-== keys, expiring, 1: take: held by another -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, expiring, 1: take: held by another, after a poll -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, expiring, 1: poll: held -> 1 yes
-prepare: SELECT (`locked_by` <> '' OR `lock_until` > UTC_TIMESTAMP(3)), LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), `lock_until`), 0 FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
-== keys, expiring, 1: release: of another's -> 1 no
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(3), `locked_by` = '' WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, expiring, 1: cancel: of another's -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, expiring, 1: extend -> 1 yes
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(3) + INTERVAL ? + 1000 MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(3)
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(?)
-== keys, expiring, 1: release -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, expiring, 1: poll: free -> 1 yes
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
-== keys, expiring, 1: take: free -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, expiring, 1: cancel -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, expiring, 1: take: free again -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
+-- after == keys, expiring, 1: take: free again -> 1 yes
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
@@ -65,34 +31,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, expiring, 1: release: at last -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, renewed, 1: take: no such row -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, renewed, 1: insert -> 1 yes
-execute: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ?
-== keys, renewed, 1: take: held by another -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, renewed, 1: take: held by another, after a poll -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, renewed, 1: poll: held -> 1 yes
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
-== keys, renewed, 1: release: of another's -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, renewed, 1: cancel: of another's -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, renewed, 1: extend -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(?)
-== keys, renewed, 1: release -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, renewed, 1: poll: free -> 1 yes
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
-== keys, renewed, 1: take: free -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, renewed, 1: cancel -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, renewed, 1: take: free again -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
+-- after == keys, renewed, 1: take: free again -> 1 yes
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
@@ -103,60 +42,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name`  ... (3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (500 bytes, 249f295e1626366d)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== keys, renewed, 1: release: at last -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
-== keys, expiring, 2: take: no such row -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 2: insert -> 2 yes
--- 2 times:
-execute: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ?
---
-== keys, expiring, 2: take: held by another -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 2: take: held by another, after a poll -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 2: poll: held -> 2 yes
--- 2 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, expiring, 2: release: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 2: cancel: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 2: extend -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(?)
---
-== keys, expiring, 2: release -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 2: poll: free -> 2 yes
--- 2 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, expiring, 2: take: free -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 2: cancel -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 2: take: free again -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
+-- after == keys, expiring, 2: take: free again -> 2 yes
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
@@ -175,62 +61,7 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 --
-== keys, expiring, 2: release: at last -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 2: take: no such row -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 2: insert -> 2 yes
--- 2 times:
-execute: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ?
---
-== keys, renewed, 2: take: held by another -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 2: take: held by another, after a poll -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 2: poll: held -> 2 yes
--- 2 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, renewed, 2: release: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 2: cancel: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 2: extend -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(?)
---
-== keys, renewed, 2: release -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 2: poll: free -> 2 yes
--- 2 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, renewed, 2: take: free -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 2: cancel -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 2: take: free again -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
+-- after == keys, renewed, 2: take: free again -> 2 yes
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
@@ -249,62 +80,7 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 --
-== keys, renewed, 2: release: at last -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 64: take: no such row -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 64: insert -> 64 yes
--- 64 times:
-execute: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ?
---
-== keys, expiring, 64: take: held by another -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 64: take: held by another, after a poll -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 64: poll: held -> 64 yes
--- 64 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, expiring, 64: release: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 64: cancel: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 64: extend -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(?)
---
-== keys, expiring, 64: release -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 64: poll: free -> 64 yes
--- 64 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, expiring, 64: take: free -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, expiring, 64: cancel -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, expiring, 64: take: free again -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
+-- after == keys, expiring, 64: take: free again -> 64 yes
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
@@ -323,62 +99,7 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 --
-== keys, expiring, 64: release: at last -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 64: take: no such row -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 64: insert -> 64 yes
--- 64 times:
-execute: INSERT INTO `team_table` SET `name` = ?, `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ?
---
-== keys, renewed, 64: take: held by another -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 64: take: held by another, after a poll -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 64: poll: held -> 64 yes
--- 64 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, renewed, 64: release: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 64: cancel: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 64: extend -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND) WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(?)
---
-== keys, renewed, 64: release -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 64: poll: free -> 64 yes
--- 64 times:
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
---
-== keys, renewed, 64: take: free -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
-== keys, renewed, 64: cancel -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== keys, renewed, 64: take: free again -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
---
+-- after == keys, renewed, 64: take: free again -> 64 yes
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
@@ -397,14 +118,6 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
 --
-== keys, renewed, 64: release: at last -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `locked_by` = ?
---
-== operators, 1: take -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND `lock_until` <= UTC_TIMESTAMP(?)
-== inspect
-text: SELECT `name`, LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), `lock_until`), 0 FROM `team_table` WHERE `lock_until` > UTC_TIMESTAMP(3) AND `name`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci
 == list
 text: SELECT `name`, LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), `lock_until`), 0 FROM `team_table` WHERE `lock_until` > UTC_TIMESTAMP(3) AND `name`>CONVERT(CONVERT(X'' USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci ORDER BY `name` LIMIT 10
 text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
@@ -413,9 +126,6 @@ text: SELECT `name`, LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIME
 text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
 text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
-== revoke
-execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
-== clean-up
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')

@@ -20,42 +20,7 @@ prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `l
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(0) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(0))
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
-== a connection
-text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
-text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
-text: SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ
-== keys, expiring, 1: take: no such row -> 1 yes
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(0) + INTERVAL ? MICROSECOND
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, expiring, 1: insert -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, expiring, 1: take: held by another -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(0) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, '') = '' OR `lock_expire_time` < NOW(0))
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
-== keys, expiring, 1: take: held by another, after a poll -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
-== keys, expiring, 1: poll: held -> 1 yes
-prepare: SELECT COALESCE(`lock_owner`, '') <> '', LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `resource` = ?
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
-== keys, expiring, 1: release: of another's -> 1 no
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, expiring, 1: cancel: of another's -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, expiring, 1: extend -> 1 yes
-prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(0) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(0))
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(?) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(?))
-== keys, expiring, 1: release -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, expiring, 1: poll: free -> 1 absent
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
-== keys, expiring, 1: take: free -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, expiring, 1: cancel -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, expiring, 1: take: free again -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
+-- after == keys, expiring, 1: take: free again -> 1 yes
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
@@ -66,35 +31,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` W
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, expiring, 1: release: at last -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, renewed, 1: take: no such row -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, renewed, 1: insert -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, renewed, 1: take: held by another -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
-== keys, renewed, 1: take: held by another, after a poll -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
-== keys, renewed, 1: poll: held -> 1 yes
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
-== keys, renewed, 1: release: of another's -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, renewed, 1: cancel: of another's -> 1 no
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, renewed, 1: extend -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(?) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(?))
-== keys, renewed, 1: release -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, renewed, 1: poll: free -> 1 absent
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
-== keys, renewed, 1: take: free -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, renewed, 1: cancel -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, renewed, 1: take: free again -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
+-- after == keys, renewed, 1: take: free again -> 1 yes
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
@@ -105,61 +42,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` W
 text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resour ... > '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (484 bytes, 17dfa0d650799063)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== keys, renewed, 1: release: at last -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-== keys, expiring, 2: take: no such row -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, expiring, 2: insert -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, expiring, 2: take: held by another -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, expiring, 2: take: held by another, after a poll -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, expiring, 2: poll: held -> 2 yes
--- 2 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, expiring, 2: release: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 2: cancel: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 2: extend -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(?) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(?))
---
-== keys, expiring, 2: release -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 2: poll: free -> 2 absent
--- 2 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, expiring, 2: take: free -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, expiring, 2: cancel -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 2: take: free again -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
+-- after == keys, expiring, 2: take: free again -> 2 yes
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
@@ -178,63 +61,7 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 --
-== keys, expiring, 2: release: at last -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 2: take: no such row -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, renewed, 2: insert -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, renewed, 2: take: held by another -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, renewed, 2: take: held by another, after a poll -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, renewed, 2: poll: held -> 2 yes
--- 2 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, renewed, 2: release: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 2: cancel: of another's -> 2 no
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 2: extend -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(?) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(?))
---
-== keys, renewed, 2: release -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 2: poll: free -> 2 absent
--- 2 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, renewed, 2: take: free -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, renewed, 2: cancel -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 2: take: free again -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
+-- after == keys, renewed, 2: take: free again -> 2 yes
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
@@ -253,63 +80,7 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 --
-== keys, renewed, 2: release: at last -> 2 yes
--- 2 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 64: take: no such row -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, expiring, 64: insert -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, expiring, 64: take: held by another -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, expiring, 64: take: held by another, after a poll -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, expiring, 64: poll: held -> 64 yes
--- 64 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, expiring, 64: release: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 64: cancel: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 64: extend -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(?) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(?))
---
-== keys, expiring, 64: release -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 64: poll: free -> 64 absent
--- 64 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, expiring, 64: take: free -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, expiring, 64: cancel -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, expiring, 64: take: free again -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
+-- after == keys, expiring, 64: take: free again -> 64 yes
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
@@ -328,63 +99,7 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 --
-== keys, expiring, 64: release: at last -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 64: take: no such row -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, renewed, 64: insert -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, renewed, 64: take: held by another -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, renewed, 64: take: held by another, after a poll -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND (COALESCE(`lock_owner`, ?) = ? OR `lock_expire_time` < NOW(?))
---
-== keys, renewed, 64: poll: held -> 64 yes
--- 64 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, renewed, 64: release: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 64: cancel: of another's -> 64 no
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 64: extend -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(?) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(?))
---
-== keys, renewed, 64: release -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 64: poll: free -> 64 absent
--- 64 times:
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
---
-== keys, renewed, 64: take: free -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
-== keys, renewed, 64: cancel -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== keys, renewed, 64: take: free again -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
---
+-- after == keys, renewed, 64: take: free again -> 64 yes
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
@@ -403,14 +118,6 @@ text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 --
-== keys, renewed, 64: release: at last -> 64 yes
--- 64 times:
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
---
-== operators, 1: take -> 1 yes
-execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
-== inspect
-text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci
 == list
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci ORDER BY `resource` LIMIT 10
 text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
@@ -419,10 +126,6 @@ text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECO
 text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
 text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
-== revoke
-execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
-== clean-up
-text: SELECT `id` FROM `team_table` WHERE `lock_expire_time` < NOW(0) LIMIT 100
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')
