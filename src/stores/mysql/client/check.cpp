@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/store_interface/unfit_tables.hpp"
@@ -48,14 +49,13 @@ mysql_rows read_rows(mysql_connection& connection, const std::string& store, con
 
 namespace {
 
-/// Checks that a connection's statements see what earlier ones have set.
-void check_session(mysql_connection& connection, const std::string& store) {
-  constexpr auto doing = "looking for a proxy";
-  read_rows(connection, store, "SET @dlock_session = 1", doing);
-  const auto row = read_rows(connection, store, "SELECT @dlock_session, CONNECTION_ID()", doing).at(0);
-  if (row.at(0) == "1" && row.at(1) == std::to_string(connection.identity().id)) return;
+/// Statements of one connection must find what its set-up has set. Returns the server's clock.
+std::string check_session(mysql_connection& connection, const std::string& store) {
+  const auto sql = fmt::format("SELECT {}, {}, CONNECTION_ID()", server_clock, session_mark);
+  const auto row = read_rows(connection, store, sql, "looking for a proxy, and reading the clock").at(0);
+  if (row.at(1) == "1" && row.at(2) == std::to_string(connection.identity().id)) return row.at(0).value_or("");
   fail(store, without_own_session(fmt::format("connection {} has become {}{}", connection.identity().id,
-                                              row.at(1).value_or(""), row.at(0) ? "" : ", without its variables")));
+                                              row.at(2).value_or(""), row.at(1) ? "" : ", without its variables")));
 }
 
 void check_settings(mysql_connection& connection, const std::string& store) {
@@ -81,10 +81,10 @@ void check_settings(mysql_connection& connection, const std::string& store) {
   }
 }
 
-void check_clock(mysql_connection& connection, const std::string& store) {
-  // One reading in a thousand ends in 000 by chance, but five in a row only if the clock has milliseconds.
-  std::string before;
-  for (int i = 0; i != 5; ++i) {
+/// `before`: a reading of the clock.
+void check_clock(mysql_connection& connection, const std::string& store, std::string before) {
+  // One reading in a thousand ends in 000 by chance. If all five do, the clock has only milliseconds.
+  for (int i = 0; i != 4; ++i) {
     const auto now = read_rows(connection, store, std::string("SELECT ") + server_clock, "reading the clock")
                          .at(0)
                          .at(0)
@@ -93,7 +93,7 @@ void check_clock(mysql_connection& connection, const std::string& store) {
     if (now == before) {
       fail(store, "the server's clock stands still for this connection: does init_connect set a timestamp?");
     }
-    if (i != 0 && now.substr(now.size() - 3) != "000") return;
+    if (now.substr(now.size() - 3) != "000") return;
     before = now;
   }
   fail(store, "the server's clock does not count microseconds");
@@ -102,9 +102,9 @@ void check_clock(mysql_connection& connection, const std::string& store) {
 }  // namespace
 
 void check_server(mysql_connection& connection, const std::string& store) {
-  check_session(connection, store);
+  auto clock = check_session(connection, store);
   check_settings(connection, store);
-  check_clock(connection, store);
+  check_clock(connection, store, std::move(clock));
 }
 
 }  // namespace dlock::stores::mysql

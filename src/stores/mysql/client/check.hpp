@@ -23,7 +23,7 @@ std::string without_own_session(const std::string& sign);
 /// Returns a statement's rows. Throws store_error if it fails.
 mysql_rows read_rows(mysql_connection& connection, const std::string& store, const std::string& sql, const char* doing);
 
-/// Checks the server's settings and clock, regardless of the tables. Throws store_error. At most eight statements.
+/// Checks the server's settings and clock, regardless of the tables. Throws store_error. At most six statements.
 void check_server(mysql_connection& connection, const std::string& store);
 
 /// Examines the server and the rights of our user, regardless of the tables. Returns failed if a statement failed for

@@ -317,6 +317,7 @@ bool set_known(MYSQL* handle, std::span<const session_variable> variables, std::
   for (const auto& each : variables) {
     sql += fmt::format("{}{}={}", sql.empty() ? "SET SESSION " : ", ", each.name, each.value);
   }
+  sql += fmt::format(", {}=1", session_mark);
   if (run_mysql(handle, sql, doing, nullptr, why)) return true;
   if (why.native != unknown_variable) return false;
   const auto half = variables.size() / 2;

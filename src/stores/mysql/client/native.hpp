@@ -52,6 +52,9 @@ struct session_variable {
   const char* value;
 };
 
+/// set_session() sets it to 1. A connection that a proxy gives to other clients as well loses it.
+inline constexpr const char* session_mark = "@dlock_session";
+
 /// The variables that this server knows.
 std::vector<session_variable> session_variables(MYSQL* handle);
 
