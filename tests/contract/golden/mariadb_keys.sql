@@ -1,12 +1,9 @@
 == the store begins, without tables of its own
-text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
+text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0, @dlock_session=1 (543 bytes, d943edb251b0ca69)
 text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
-text: SET @dlock_session = 1
-text: SELECT @dlock_session, CONNECTION_ID()
+text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), @dlock_session, CONNECTION_ID()
 text: SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', 'binlog_format', 'autocommit', 'time_zone', 'version')
--- 2 times:
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
---
 text: SELECT GET_LOCK('dlock:<lock tables>', 1)
 -- 2 times:
 text: SELECT version, migration FROM `P_schema_version` WHERE name='dlock'
@@ -80,7 +77,7 @@ text: SELECT `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, l.`ex
 text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id`, w.`held` FROM `P_waiter` w WHERE 1 = 0
 text: SELECT `fence` FROM `locks`.`P_floor` WHERE `id` = 4
 == a connection
-text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
+text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0, @dlock_session=1 (543 bytes, d943edb251b0ca69)
 text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
 == session: open
 prepare: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ?, 0, 0, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), '')
