@@ -45,9 +45,6 @@ namespace {
 
 lease one_lease(engine::service_core& core, const lock_key& key, const lock_options& options,
                 const engine::lock_request::wait_mode& wait_mode, bool must) {
-  if (!detail::gives_any(options)) {
-    if (auto held = engine::enter_again(core, key)) return access::make(std::move(held), true, false);
-  }
   return access::result(key, engine::acquire(core, key, core.shared().settled(options), wait_mode), {}, must);
 }
 
@@ -191,11 +188,7 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, re
   return remaining;
 }
 
-std::uint64_t lock_service::count(event::kind kind) const noexcept {
-  const bool entered =
-      kind == event::kind::reentered && !core_->forked();  // a child must not wait for the parent's threads
-  return core_->shared().count(kind) + (entered ? core_->all().table.entered() : 0);
-}
+std::uint64_t lock_service::count(event::kind kind) const noexcept { return core_->shared().count(kind); }
 
 std::size_t lock_service::held() const noexcept { return core_->forked() ? 0 : core_->all().table.size(); }
 std::size_t lock_service::waiting() const noexcept { return core_->forked() ? 0 : core_->all().queue.waiting(); }

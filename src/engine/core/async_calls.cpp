@@ -65,8 +65,10 @@ namespace {
 /// A thread inside a transaction that has the whole database locked would wait for itself, as soon as it waits for the
 /// handler. What its owner holds is entered all the same.
 void check_may_wait_here(service_core& core, const lock_key& key) {
+  fault why;
+  if (core.all().may_wait(why)) return;
   if (in_owner_scope() && core.all().table.find(*current_owner(), key, true, false).held != nullptr) return;
-  if (fault why; !core.all().may_wait(why)) throw_waits_for_itself(key, "", why);
+  throw_waits_for_itself(key, "", why);
 }
 
 }  // namespace

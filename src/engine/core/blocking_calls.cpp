@@ -29,13 +29,17 @@ class reentry_under_way final : public operation {
   const action next_;
 };
 
-/// Without an acquisition, which most re-entries need not make: it would cost several times as much. Null: it is not
-/// entered.
-acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, instant now) {
+/// Without an acquisition, which a re-entry does not need: it would cost several times as much. Null: it is not
+/// entered. `looked`: the acquisition need not look again.
+acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, bool& looked) {
+  looked = true;
   const auto& owner = *current_owner();
   if (owner.grants.load(std::memory_order_relaxed) == 0) return {};
+  const auto now = core.shared().time.now();
   reentry_attempt again(core.all(), terms);
-  if (again.find(owner, in_owner_scope(), key, now) != reentry_attempt::found::entered) return {};
+  const auto found = again.find(owner, in_owner_scope(), key, now);
+  looked = found == reentry_attempt::found::nothing;
+  if (found != reentry_attempt::found::entered) return {};
   if (const auto next = again.start(now); next.what != action::kind::finished) {
     blocking_driver driver(core.all());
     reentry_under_way op(again, next);
@@ -46,19 +50,6 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
 
 }  // namespace
 
-std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key) {
-  core.refuse_if_forked();
-  if (!core.shared().plain_defaults) return nullptr;
-  const auto& owner = *current_owner();
-  if (owner.grants.load(std::memory_order_relaxed) == 0) return nullptr;
-  auto& shared = core.shared();
-  auto held = core.all().table.enter(owner, key, in_owner_scope(), shared.time.now());
-  if (held != nullptr && shared.options.observer != nullptr) {
-    shared.deliver({.what = event::kind::reentered, .key = key.view(), .fence = held->fence_shown()});
-  }
-  return held;
-}
-
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -66,12 +57,12 @@ namespace {
 /// `room`: of an acquisition, for which the stack of the caller has it.
 template <class Keys, class... Room>
 acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
-                              const lock_request::wait_mode& wait_mode, Room*... room) {
+                              lock_request::wait_mode wait_mode, Room*... room) {
   core.refuse_if_forked();
   check_acquire(core, all_of(keys), terms);
   check_cancelled(all_of(keys), terms);
   if constexpr (std::is_same_v<Keys, lock_key>) {
-    if (auto again = enter_again(core, keys, terms, core.shared().time.now()); again.held != nullptr) return again;
+    if (auto again = enter_again(core, keys, terms, wait_mode.holds_nothing); again.held != nullptr) return again;
   }
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);

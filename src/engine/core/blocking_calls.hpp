@@ -12,10 +12,6 @@
 
 namespace dlock::engine {
 
-/// Most re-entries: a call without options, by an owner whose lease on the key is of the plainest kind.
-/// Null: acquire() does it.
-std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key);
-
 DLOCK_EXPORT acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
                               const lock_request::wait_mode& wait_mode = {});
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,

@@ -27,7 +27,9 @@ acquisition::~acquisition() {
 
 // ---- in this process ------------------------------------------------------------------------------------------------
 
-action acquisition::start(instant now) {
+action acquisition::start(instant now) { return request_.holds_nothing ? enter(now) : look_for_own(now); }
+
+action acquisition::look_for_own(instant now) {
   switch (again_.find(*request_.owner, request_.named, key_, now)) {
     case reentry_attempt::found::entered: return enter_again(again_.start(now));
     case reentry_attempt::found::being_freed:
@@ -76,7 +78,7 @@ action acquisition::queue_left(action next, instant now) {
       return ask_store(!queue_wait_.freed(), now);
     case queue_wait::end::enter_again:
       queue_wait_.enter_at_head();
-      return start(now);  // what the owner held may have been released again
+      return look_for_own(now);  // what the owner held may have been released again
     case queue_wait::end::too_many: too_many_ = true; break;
     case queue_wait::end::timed_out: return busy_here(now);
   }

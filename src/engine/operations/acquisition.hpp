@@ -47,6 +47,8 @@ class acquisition final : public operation {
  private:
   enum class doing : std::uint8_t { nothing, entering_again, queued, yielding, asking, pausing };
 
+  /// Enters again what the owner holds by now.
+  action look_for_own(instant now);
   action enter(instant now);
   action enter_queue(instant until, instant now);
   action enter_again(action next);

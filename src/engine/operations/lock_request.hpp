@@ -20,9 +20,10 @@ constexpr microseconds statement_timeout = std::chrono::seconds{2};
 struct lock_request {
   /// How the caller waits.
   struct wait_mode {
-    bool once = false;     ///< one attempt at the store, whatever the options say
-    bool counted = false;  ///< as a waiter, by the operation that it is a part of
-    bool tries = false;    ///< the caller goes on without the key: a wait in vain is one for a busy key
+    bool once = false;           ///< one attempt at the store, whatever the options say
+    bool counted = false;        ///< as a waiter, by the operation that it is a part of
+    bool tries = false;          ///< the caller goes on without the key: a wait in vain is one for a busy key
+    bool holds_nothing = false;  ///< the owner was just found to have no lease on the key that could be entered again
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
                const wait_mode& waiting) noexcept
@@ -32,6 +33,7 @@ struct lock_request {
         begun(now),
         once(waiting.once),
         counted(waiting.counted),
+        holds_nothing(waiting.holds_nothing),
         deadline(waiting.once ? now : now + asked.wait) {}
 
   const detail::lock_settings& terms;
@@ -40,6 +42,7 @@ struct lock_request {
   const instant begun;
   const bool once;
   const bool counted;
+  const bool holds_nothing;
   const instant deadline;  ///< of the whole wait
 
   /// The owner that keeps the key from this caller.

@@ -69,34 +69,6 @@ held_locks::found held_locks::find(const owner_state& owner, const lock_key& key
   return result;
 }
 
-std::shared_ptr<grant> held_locks::enter(const owner_state& owner, const lock_key& key, bool named,
-                                         instant now) noexcept {
-  auto& in = shard_of(key);
-  const base::lock_guard lock(in.mutex);
-  auto* const mine = in.grants.find(key.hash(), [&](const grant& each) {
-    return each.owner.get() == &owner && (named || on_own_stack(each.anchor.load(std::memory_order_relaxed))) &&
-           each.key == key;
-  });
-  if (mine == nullptr || mine->kind != lease_kind::session || mine->outlived || mine->remaining(now).count() == 0) {
-    return nullptr;
-  }
-  if (mine->leases.load(std::memory_order_relaxed) == 0) return nullptr;
-  auto alive = mine->alive();
-  if (alive == nullptr) return alive;
-  mine->leases.fetch_add(1, std::memory_order_relaxed);
-  ++in.entered;
-  return alive;
-}
-
-std::uint64_t held_locks::entered() noexcept {
-  std::uint64_t all = 0;
-  for (auto& in : shards_) {
-    const base::lock_guard lock(in.mutex);
-    all += in.entered;
-  }
-  return all;
-}
-
 std::size_t held_locks::size() noexcept {
   std::size_t all = 0;
   for (auto& in : shards_) {

@@ -35,12 +35,6 @@ class held_locks {
   };
   /// `named`: the program named the owner. `enter`: counts another lease, if that is allowed.
   found find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept;
-
-  /// The fast path of most re-entries: counts another lease where find() would, on a trusted grant with a lease that
-  /// its session keeps. Returns null if the caller must use find().
-  std::shared_ptr<grant> enter(const owner_state& owner, const lock_key& key, bool named, instant now) noexcept;
-  /// How often enter() returned a grant. Counted here, because an extra atomic operation would be measurable.
-  std::uint64_t entered() noexcept;
   std::size_t size() noexcept;
   /// When the lock that is held longest was granted; instant::max() if none is held.
   instant oldest_grant() noexcept;
@@ -80,7 +74,6 @@ class held_locks {
     base::mutex mutex{};
     linked_table<grant> grants DLOCK_GUARDED_BY(mutex){};
     std::array<grant*, 64> by_owner DLOCK_GUARDED_BY(mutex){};  // lists, by a hash
-    std::uint64_t entered DLOCK_GUARDED_BY(mutex) = 0;
   };
 
   shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }

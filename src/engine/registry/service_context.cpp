@@ -27,18 +27,6 @@ service_options completed(service_options options) {
   return options;
 }
 
-/// Whether the settings ask nothing of an inner lease that the outer one may not have: except for fields that mean
-/// nothing to an inner one, they are the library's. An inner lease waits for nobody, and a renewed ttl is that of the
-/// session.
-bool plain(detail::lock_settings all) {
-  const detail::lock_settings library;
-  all.ttl = library.ttl;
-  all.wait = library.wait;
-  all.retry = library.retry;
-  all.fairness = library.fairness;
-  return all == library;
-}
-
 constinit thread_local event_sink* sink_here = nullptr;
 constinit thread_local const application_code* application_code_here = nullptr;
 
@@ -58,7 +46,6 @@ call_settings::call_settings(const lock_options& given, const detail::lock_setti
 service_context::service_context(service_options given)
     : options(completed(std::move(given))),
       defaults(detail::settled(options.defaults)),
-      plain_defaults(plain(defaults)),
       time(options.time != nullptr ? *options.time : system_time()),
       host(host_name()),
       pid(::getpid()),

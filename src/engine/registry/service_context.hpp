@@ -53,8 +53,6 @@ class service_context {
 
   const service_options options;  ///< with defaults that leave nothing open
   const detail::lock_settings defaults;
-  /// The defaults ask nothing of an inner lease that the outer one may not have.
-  const bool plain_defaults;
   time_source& time;
   const std::string host;
   const std::int64_t pid;
@@ -74,7 +72,7 @@ class service_context {
     count_up(happened.what);
     if (options.observer != nullptr) deliver(happened);
   }
-  /// The two halves of notify(). held_locks::enter() counts most re-entries.
+  /// The two halves of notify().
   void count_up(event::kind kind) noexcept {
     counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }
