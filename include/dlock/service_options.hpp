@@ -12,7 +12,7 @@
 namespace DLOCK_EXPORT dlock {
 
 class observer;
-class time_source;
+class environment;
 
 /// How one lock_service works. An aggregate, owning; validated when the service is made.
 /// Errors: std::invalid_argument, naming the first bad field and its value.
@@ -59,8 +59,8 @@ struct service_options {
   std::chrono::milliseconds break_verified_after{0};
   /// Notified of grants, losses, failures. Default: none. See observer.hpp, spdlog_observer.hpp.
   std::shared_ptr<dlock::observer> observer{};
-  /// Only for tests: another clock. Default: system_time(). Must outlive the service and its leases.
-  time_source* time = nullptr;
+  /// Only for tests: another clock, other threads. Default: system_time(). Must outlive the service and its leases.
+  environment* time = nullptr;
 };
 
 /// Checks every field.

@@ -4,6 +4,9 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "base/signals.hpp"
 
 namespace dlock {
 
@@ -20,7 +23,7 @@ boot_clock::time_point boot_clock::now() noexcept {
 
 namespace {
 
-class system_time_source final : public time_source {
+class system_environment final : public environment {
  public:
   instant now() const noexcept override { return boot_clock::now(); }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
@@ -34,9 +37,13 @@ class system_time_source final : public time_source {
 
 }  // namespace
 
-time_source& system_time() noexcept {
+void environment::start_thread(std::function<void()> body) { base::start_thread(std::move(body)).detach(); }
+
+time_source& environment::join_clock() noexcept { return system_time(); }
+
+environment& system_time() noexcept {
   // Never destroyed: threads of a service that outlives main() may still ask for the time.
-  static auto* const instance = new system_time_source;
+  static auto* const instance = new system_environment;
   return *instance;
 }
 

@@ -26,7 +26,7 @@ class store_fixture {
   /// Lets so much time pass there, or a little more.
   virtual void pass(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
   /// The clock that services on it go by. It runs by itself from now on.
-  virtual time_source& time() { return system_time(); }
+  virtual environment& time() { return system_time(); }
   /// How much later than asked for an expiry may be, where a column keeps whole seconds.
   virtual std::chrono::microseconds rounding() const { return {}; }
   /// An expiry that is short enough to wait for; and long enough to get an answer before it, where that is the limit.
@@ -91,7 +91,7 @@ class virtual_fixture : public Fixture {
   std::shared_ptr<store> open() override { return store_; }
   const std::shared_ptr<Store>& opened() const noexcept { return store_; }
   void pass(std::chrono::microseconds time) override { clock_.advance(time); }
-  time_source& time() override {
+  environment& time() override {
     if (!ticking_.joinable()) ticking_ = std::thread([this] { tick(); });
     return clock_;
   }

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "dlock/store_interface/clock.hpp"
-#include "engine/drivers/thread_group.hpp"
 #include "simulation/fibre.hpp"
 #include "simulation/world.hpp"
 
@@ -18,7 +17,7 @@ namespace dlock::simulation {
 
 /// A simulated process: its clock, its threads, and what befalls it. It is the time source of the services in it, so
 /// these run unchanged, their threads being fibres.
-class process final : public time_source, public engine::thread_host {
+class process final : public environment {
  public:
   struct clockwork {
     std::int64_t drift_ppm = 0;  ///< how much faster than the world it goes
@@ -31,12 +30,11 @@ class process final : public time_source, public engine::thread_host {
 
   process(world& in, std::string name, const clockwork& clock);
 
-  // time_source: called by engine and application.
+  // environment: called by engine and application.
   instant now() const noexcept override { return time_of(world_.now()); }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override;
   void notify(std::condition_variable& wake) noexcept override;
-  // thread_host
-  void start(std::function<void()> body) override { start_thread(std::move(body)); }
+  void start_thread(std::function<void()> body) override;
   time_source& join_clock() noexcept override { return *this; }
 
   /// Runs it later, as a thread of the process would that never waits: not while the process is frozen, nor once it is
@@ -44,7 +42,6 @@ class process final : public time_source, public engine::thread_host {
   void post(moment delay, std::function<void()> what);
 
   // The application's threads.
-  void start_thread(std::function<void()> body);
   /// The present thread does nothing for so long, by the world's clock.
   void sleep(moment time);
   /// The present thread goes on when `wake` is called, which is called once, at any time.

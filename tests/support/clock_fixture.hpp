@@ -34,9 +34,9 @@ struct clock_fixture {
 
 /// A virtual clock that a test moves as if it ran by itself, so that a process yields a key to other processes as it
 /// does on the system's clock. Clocks that differ in one function derive from it.
-class running_clock : public time_source {
+class running_clock : public environment {
  public:
-  explicit running_clock(time_source& of) noexcept : of_(of) {}
+  explicit running_clock(environment& of) noexcept : of_(of) {}
 
   instant now() const noexcept override { return of_.now(); }
   bool runs_by_itself() const noexcept override { return true; }
@@ -47,7 +47,7 @@ class running_clock : public time_source {
   void on_thread_event(worker change) noexcept override { of_.on_thread_event(change); }
 
  private:
-  time_source& of_;
+  environment& of_;
 };
 
 /// A clock that counts how often somebody begins to wait on it.

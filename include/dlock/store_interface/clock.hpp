@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The client's clock. Only differences of its times are used, and none is compared with a server's clock.
+/// The client's clock, and the threads of a service. Only differences of the clock's times are used, and none is
+/// compared with a server's clock.
 
 #include "dlock/detail/cxx20.hpp"
 //
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 
 #include "dlock/export.hpp"
@@ -26,8 +28,7 @@ struct boot_clock {
 
 using instant = boot_clock::time_point;
 
-/// A service's clock, and how its threads wait. Only tests replace it (see stores/memory.hpp:
-/// virtual_clock).
+/// A clock, and how threads wait by it.
 /// Thread safety: all functions may be called from any thread.
 class time_source {
  public:
@@ -37,12 +38,26 @@ class time_source {
   /// Precondition: `lock` is held on entry; it is held on return, too.
   /// Cost: allocates nothing.
   virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
-  /// Whether time goes on by itself. If false, it stands still until the program moves it, so a process does not pause
-  /// to leave a key to other processes.
-  virtual bool runs_by_itself() const noexcept { return true; }
   /// Wakes all threads that wait on `wake`.
   /// Precondition: what they wait for was changed, and the mutex that they wait with is held.
   virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }
+};
+
+/// What a service gets from the system: its clock and its threads. Only tests replace it, by a clock that the test
+/// moves (stores/memory.hpp: virtual_clock) or by simulated threads.
+/// Thread safety: all functions may be called from any thread.
+class DLOCK_EXPORT environment : public time_source {
+ public:
+  /// Whether time goes on by itself. If false, it stands still until the program moves it, so a process does not pause
+  /// to leave a key to other processes.
+  virtual bool runs_by_itself() const noexcept { return true; }
+
+  /// Starts a detached thread that runs `body`.
+  /// Errors: std::system_error.
+  virtual void start_thread(std::function<void()> body);
+  /// The clock by which callers wait for the end of these threads. It is used for as long as one of them runs, also
+  /// after the end of the service. Default: system_time().
+  virtual time_source& join_clock() noexcept;
 
   /// A thread that works for a service in the background.
   enum class worker {
@@ -53,7 +68,7 @@ class time_source {
   virtual void on_thread_event(worker) noexcept {}
 };
 
-/// The real clock; it is never destroyed.
-DLOCK_EXPORT time_source& system_time() noexcept;
+/// The real clock, and real threads; it is never destroyed.
+DLOCK_EXPORT environment& system_time() noexcept;
 
 }  // namespace dlock

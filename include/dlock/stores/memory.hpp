@@ -22,7 +22,7 @@ namespace dlock::stores {
 
 /// Time that moves only when the test moves it, and knows when nothing moves any more.
 /// Thread safety: all functions from any thread.
-class DLOCK_EXPORT virtual_clock final : public time_source {
+class DLOCK_EXPORT virtual_clock final : public environment {
  public:
   virtual_clock() = default;
   /// `timeout`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time

@@ -4,9 +4,6 @@
 #include <new>
 #include <string>
 
-#include "base/signals.hpp"
-#include "engine/drivers/thread_group.hpp"
-
 namespace dlock::engine {
 
 namespace {
@@ -200,23 +197,6 @@ void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
 void async_driver::complete() noexcept {
   auto* next = take_all(completions_, [](completion& done) -> completion*& { return done.next_; });
   while (next != nullptr) std::exchange(next, next->next_)->complete();
-}
-
-namespace {
-
-class system_threads final : public thread_host {
- public:
-  void start(std::function<void()> body) override { base::start_thread(std::move(body)).detach(); }
-  time_source& join_clock() noexcept override { return system_time(); }
-};
-
-}  // namespace
-
-thread_host& host_of(time_source& time) noexcept {
-  // Never destroyed: threads of a service that outlives main() may still end.
-  static auto* const system = new system_threads;
-  auto* const own = dynamic_cast<thread_host*>(&time);
-  return own != nullptr ? *own : *system;
 }
 
 }  // namespace dlock::engine

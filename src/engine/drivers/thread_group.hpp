@@ -14,25 +14,10 @@
 
 namespace dlock::engine {
 
-/// Where the threads of a service come from. A time source that is one as well makes them itself, as a simulation does,
-/// in which they are no threads. Those of all other time sources are threads of the system.
-class thread_host {
- public:
-  /// Starts a detached thread that runs `body`. Throws std::system_error.
-  virtual void start(std::function<void()> body) = 0;
-  /// The clock by which callers wait for the end of the threads. It is used for as long as one of them runs.
-  virtual time_source& join_clock() noexcept = 0;
-
- protected:
-  ~thread_host() = default;
-};
-
-thread_host& host_of(time_source& time) noexcept;
-
 /// Threads of a service, counted apart from it: the last of them may be what ends it.
 class thread_group {
  public:
-  explicit thread_group(time_source& time) noexcept : time_(time), host_(host_of(time)) {}
+  explicit thread_group(environment& in) noexcept : environment_(in) {}
   thread_group(const thread_group&) = delete;
   thread_group& operator=(const thread_group&) = delete;
 
@@ -41,18 +26,18 @@ class thread_group {
   static void start(const std::shared_ptr<thread_group>& in, Body body) {
     in->begin();
     try {
-      in->host_.start([in, body = std::move(body)]() mutable {
-        in->tell(time_source::worker::begins);
+      in->environment_.start_thread([in, body = std::move(body)]() mutable {
+        in->tell(environment::worker::begins);
         {
           auto mine = std::move(body);
           mine();
-          in->tell(time_source::worker::ends);
+          in->tell(environment::worker::ends);
         }
         // Only now: then the waiting thread destroys what the body held, not a stray thread.
         in->end();
       });
     } catch (...) {
-      in->tell(time_source::worker::ends);
+      in->tell(environment::worker::ends);
       in->end();
       throw;
     }
@@ -66,12 +51,12 @@ class thread_group {
     while (running_ > 0 && clock.now() < until) clock.wait_until(changed_, lock.native(), until);
   }
   /// The clock by which it is waited.
-  time_source& join_clock() noexcept { return host_.join_clock(); }
-  /// Those that still run are waited for no more, and do not use the time source.
+  time_source& join_clock() noexcept { return environment_.join_clock(); }
+  /// Those that still run are waited for no more, and do not use the environment.
   void detach() noexcept {
     const base::lock_guard lock(mutex_);
     if (std::exchange(detached_, true)) return;
-    for (; working_ > 0; --working_) time_.on_thread_event(time_source::worker::ends);
+    for (; working_ > 0; --working_) environment_.on_thread_event(environment::worker::ends);
   }
 
  private:
@@ -80,13 +65,13 @@ class thread_group {
     ++running_;
     if (detached_) return;
     ++working_;
-    time_.on_thread_event(time_source::worker::hired);
+    environment_.on_thread_event(environment::worker::hired);
   }
-  void tell(time_source::worker worker) noexcept {
+  void tell(environment::worker worker) noexcept {
     const base::lock_guard lock(mutex_);
     if (detached_) return;
-    if (worker == time_source::worker::ends) --working_;
-    time_.on_thread_event(worker);
+    if (worker == environment::worker::ends) --working_;
+    environment_.on_thread_event(worker);
   }
   void end() noexcept {
     const base::lock_guard lock(mutex_);
@@ -94,8 +79,7 @@ class thread_group {
     join_clock().notify(changed_);
   }
 
-  time_source& time_;
-  thread_host& host_;
+  environment& environment_;
   base::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;

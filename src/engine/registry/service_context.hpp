@@ -53,7 +53,7 @@ class service_context {
 
   const service_options options;  ///< with defaults that leave nothing open
   const detail::lock_settings defaults;
-  time_source& time;
+  environment& time;
   const std::string host;
   const std::int64_t pid;
 

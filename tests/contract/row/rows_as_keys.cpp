@@ -111,7 +111,7 @@ class rows_fixture final : public store_fixture {
  public:
   std::shared_ptr<store> open() override { return std::make_shared<rows_store>(rows_); }
   void pass(microseconds time) override { rows_->fixture().pass(time); }
-  time_source& time() override { return rows_->fixture().time(); }
+  environment& time() override { return rows_->fixture().time(); }
   bool may_be_contended() const override { return true; }
 
  private:

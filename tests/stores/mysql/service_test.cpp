@@ -14,7 +14,7 @@ namespace dlock::test {
 namespace {
 
 /// A machine whose clock is wrong.
-class shifted_clock final : public time_source {
+class shifted_clock final : public environment {
  public:
   explicit shifted_clock(std::chrono::minutes shift) : shift_(shift) {}
   instant now() const noexcept override { return boot_clock::now() + shift_; }
