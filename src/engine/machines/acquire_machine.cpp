@@ -8,14 +8,8 @@ namespace dlock::engine {
 namespace {
 /// A row that is free at each poll and taken at each take is contended: after this many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
-/// How many takes in a row a starving waiter may send without having seen the key free: a fixed number for a distant
-/// one; for a notified one, a number that grows with how often it was passed over.
-constexpr unsigned tries_if_far = 4;
-constexpr unsigned tries_if_notified = 16;
-constexpr unsigned passed_over_per_try = 8;
 /// A process that has not taken the key this long after its turn has come, with fairness::fifo, may be stopped.
 constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
-constexpr auto far_from = tenure_gap;
 }  // namespace
 
 acquire_machine::acquire_machine(const settings& given) noexcept
@@ -24,16 +18,11 @@ acquire_machine::acquire_machine(const settings& given) noexcept
   if (given.patient) retries_.grow();
 }
 
-std::chrono::microseconds acquire_machine::courtesy() const noexcept {
-  const auto before = settings_.rivals - std::min(settings_.rivals, starvation_.passed_over());
-  return std::min(before * waiter_precedence, tenure_yield);
-}
-
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
 
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took) {
   ++statements_;
-  if (last_ == step::poll) far_ = took >= far_from;
+  if (last_ == step::poll) starvation_.poll_took(took);
   if (last_ != step::poll) row_locked_ = answer.result == outcome::failed && answer.why.contended;
   switch (answer.result) {
     case outcome::unknown:
@@ -56,13 +45,13 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
 
 step acquire_machine::notified() noexcept {
   retries_.notified();
-  races_ = true;
+  starvation_.notified();
   return go(step::take);
 }
 
 step acquire_machine::refused(instant now) {
   switch (last_) {
-    case step::take: return tried_ > 0 ? held(now) : go(step::poll);
+    case step::take: return insists_ ? held(now) : go(step::poll);
     // The session is not expired any more, or another taker removed it: the take-over checks again (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);
@@ -128,15 +117,9 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining, boo
   return retries_.may_retry(now) ? pause_before_retry(now, remaining, sees_holder) : go(step::busy);
 }
 
-/// A process that takes the key again and again yields it for tenure_yield. A take that follows a poll comes too late
-/// for that if each of them takes half that time, and so does one that follows a notification, which nearer waiters get
-/// sooner. So such a waiter sends takes without having seen the key free.
 step acquire_machine::held(instant now) {
-  const auto if_far = far_ ? tries_if_far : 0;
-  const auto if_notified = races_ ? std::min(starvation_.passed_over() / passed_over_per_try, tries_if_notified) : 0;
-  const bool asks = starvation_.overlooked(now) && tried_ < std::max(if_far, if_notified) && now < settings_.deadline;
-  if (!asks) return busy(now, holder_.remaining, true);
-  ++tried_;
+  if (now >= settings_.deadline || !starvation_.insists(now)) return busy(now, holder_.remaining, true);
+  insists_ = true;
   return go(step::take);
 }
 
@@ -148,7 +131,8 @@ step acquire_machine::trouble(instant now) {
 step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder) {
   retries_.begin_pause(now, at_most, starvation_.hurries(), sees_holder);
   at_once_ = 0;
-  tried_ = 0;
+  starvation_.paused();
+  insists_ = false;
   has_paused_ = true;
   return go(step::pause);
 }

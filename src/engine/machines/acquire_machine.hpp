@@ -69,7 +69,7 @@ class acquire_machine : public waiting_machine {
   /// Whether the last poll saw no holder, but an open transaction has the row of the key locked.
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
   /// How long a notified waiter yields to other waiters that were passed over more often.
-  std::chrono::microseconds courtesy() const noexcept;
+  std::chrono::microseconds courtesy() const noexcept { return starvation_.courtesy(settings_.rivals); }
   std::uint64_t fence() const noexcept { return fence_; }
   bool taken_over() const noexcept { return taken_over_; }
   unsigned statements() const noexcept { return statements_; }
@@ -98,9 +98,7 @@ class acquire_machine : public waiting_machine {
   std::uint64_t fence_ = 0;
   unsigned statements_ = 0;
   unsigned at_once_ = 0;  // rounds without a pause since the last one
-  bool far_ = false;      // the server is far, or slow
-  bool races_ = false;    // it was notified, and others may have been as well
-  unsigned tried_ = 0;    // takes in held() since the last pause
+  bool insists_ = false;  // since the last pause: a refused take shows that the key is held
   bool taken_over_ = false;
   std::uint64_t left_fence_ = 0;  // of the last holder, while others have their turn
   instant overtakes_at_{};        // deadline by which they must take it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -27,9 +28,15 @@ constexpr microseconds waiter_precedence = std::chrono::milliseconds{1};
 /// even if it changes hands before they could rely on quiet_without_waiters.
 constexpr bool promises_to_look(std::uint64_t nonce) noexcept { return nonce % 2 != 0; }
 
-/// Whether a waiter is passed over: it has seen the same process for a while, with another grant at each poll, or has
-/// seen a process have a second turn after that of another. Then it polls faster until it has its turn. However many
-/// processes take turns, those that have not had theirs poll faster than those that have. Pure.
+/// The waiter's part of sharing a busy key (registry/fair_share.hpp): the grants of other processes that it has seen
+/// decide how it asks. Pure.
+///
+///   hurries()   It has seen the same process for a while, with another grant at each poll, or a process that had a
+///               second turn after that of another. It polls faster until it has its turn. However many processes take
+///               turns, those that have not had theirs poll faster than those that have.
+///   insists()   It has been passed over for a second, and a take after a poll or a notification comes too late. It
+///               sends takes without having seen the key free.
+///   courtesy()  It was notified together with others. It lets those ask first that were passed over more often.
 class starvation_detector {
  public:
   /// A waiter counts as starving once it has seen the key change hands at least `often` times within `patience`.
@@ -39,15 +46,26 @@ class starvation_detector {
   static constexpr std::size_t turns_known = 16;
 
   void polled(const seen& holder, instant now) noexcept;
+  /// How long it waited for the answer to a poll.
+  void poll_took(microseconds time) noexcept { far_ = time >= tenure_gap; }
+  /// The store has notified it that the key may be free, and may have notified others as well.
+  void notified() noexcept { races_ = true; }
+  void paused() noexcept { insisted_ = 0; }
   /// Whether it should poll faster.
   bool hurries() const noexcept { return starving_ || outrun_; }
   /// One process takes the key again and again, or several take turns without the waiter for long.
   bool overlooked(instant now) const noexcept {
     return starving_ || (passed_over_ >= often && now - first_poll_ >= patience);
   }
-  /// How often the key was seen to change hands.
-  unsigned passed_over() const noexcept { return passed_over_; }
-  /// When the grant that was polled last was first seen.
+  /// Whether it sends another take though the key was held; counts the takes since the last pause. A process that takes
+  /// the key again and again yields it for tenure_yield. A take that follows a poll comes too late for that if each of
+  /// them takes half that time, and so does one that follows a notification, which nearer waiters get sooner.
+  bool insists(instant now) noexcept;
+  /// How long it lets others ask first after a notification. `rivals`: tenure_tracker::rivals().
+  microseconds courtesy(unsigned rivals) const noexcept {
+    return std::min((rivals - std::min(rivals, passed_over_)) * waiter_precedence, tenure_yield);
+  }
+  /// When the grant that was polled last was seen for the first time.
   instant seen_since() const noexcept { return grant_since_; }
   /// How long it takes until a release of the grant that was polled last looks for waiters (wake_knowledge). Twice the
   /// holder's own time, because the holder's statement may take a while.
@@ -72,6 +90,9 @@ class starvation_detector {
   bool promised_ = false;
   bool starving_ = false;  // one process has had all turns that it saw
   bool outrun_ = false;    // one process has had a second turn
+  bool far_ = false;       // the server is far, or slow
+  bool races_ = false;
+  unsigned insisted_ = 0;  // takes since the last pause
 };
 
 }  // namespace dlock::engine
