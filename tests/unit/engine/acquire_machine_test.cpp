@@ -359,7 +359,7 @@ TEST_CASE("acquire_machine: who is told lets those ask first who have been passe
     REQUIRE(m.notified() == step::take);
   }
   how.rivals = 255;
-  CHECK(acquire_machine(how).courtesy() == engine::tenure_tracker::yield_time);
+  CHECK(acquire_machine(how).courtesy() == engine::tenure_yield);
 }
 
 TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again") {
