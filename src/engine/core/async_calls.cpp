@@ -121,7 +121,7 @@ async_release::async_release(service_core& core, std::size_t leases, end_handler
     : async_call(core, {}),
       all_(leases),
       room_(leases),
-      op_(std::in_place, core.all(), all_, room_),
+      op_(std::in_place, core.all(), all_, room_, *this),
       then_(std::move(then)) {}
 
 void async_release::end_leases(std::span<std::shared_ptr<grant>> grants) noexcept {
@@ -134,8 +134,8 @@ void async_release::end_leases(std::span<std::shared_ptr<grant>> grants) noexcep
 void async_release::take_result() { check_released(all_); }
 
 async_extend::async_extend(const std::shared_ptr<grant>& grant, microseconds ttl, end_handler then)
-    : async_call(*grant->home, {}), op_(std::in_place, core().all(), grant, ttl), then_(std::move(then)) {
-  op_->must_not_wait_for_itself();
+    : async_call(*grant->home, {}), op_(std::in_place, core().all(), grant, ttl, *this), then_(std::move(then)) {
+  check_may_extend(core().all(), *grant, "renew");
 }
 
 }  // namespace dlock::engine

@@ -111,7 +111,7 @@ void pause_for(service_core& core, microseconds time, const lock_key& key, const
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl) {
   auto& core = *grant->home;
   blocking_driver driver(core.all());
-  extension op(core.all(), grant, ttl);
+  extension op(core.all(), grant, ttl, driver.signal());
   driver.run(op);
 }
 
@@ -141,7 +141,7 @@ void free_all(std::span<ended_lease> all) noexcept {
     }
   }
   blocking_driver driver(core->all());
-  release_operation op(core->all(), all, room);
+  release_operation op(core->all(), all, room, driver.signal());
   driver.run(op);
   // The last lease, after the service: nothing of it runs any more when its destructor returns.
   core->join_if_last();

@@ -54,12 +54,14 @@ std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock
   const service_core::call here(core);
   if (core.closing().stop_requested()) throw lock_refused(errc::closed, "a claim of rows: the lock service is closed");
   blocking_driver driver(core.all());
-  row_adoption op(core.all(), terms, renewal == row_renewal::column, current_owner(), driver.now(), driver.signal());
-  driver.run(op);
-  op.check_pinned();
+  const keeping kept(renewal == row_renewal::column, terms);
+  row_adoption rows(core.all(), terms, kept, current_owner(), driver.now());
+  frame_storage<1536> room;
+  coroutine_operation<void> opening(room, driver.signal(), [&](flow& f) { return rows.pin_session(f); });
+  driver.run(opening);
   const auto sent = driver.now();
-  const auto fences = take(op);
-  auto granted = op.committed(fences, sent, driver.now());
+  const auto fences = take(rows);
+  auto granted = rows.committed(fences, sent, driver.now());
   if (in_transaction(core)) {
     for (const auto& each : granted) {
       if (each != nullptr) note_in_transaction(each);

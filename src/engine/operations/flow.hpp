@@ -30,6 +30,12 @@
 
 #include "engine/operations/operation.hpp"
 
+// g++ 12 takes an operator new that is a template for one of another class. It warns at the ends of coroutines, so the
+// rest of the file that includes this one goes without that warning.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 namespace dlock::engine {
 
 /// Bytes for frames, which are not written before a frame lies in them.
@@ -301,7 +307,7 @@ flow::following<Part> flow::follow(Part& part, const action& first) noexcept {
   return {*this, part, first};
 }
 
-namespace detail {
+namespace coroutines {
 
 /// What the promises of all tasks have.
 class task_promise {
@@ -382,14 +388,14 @@ class result_promise<void> : public task_promise {
   std::exception_ptr failure_{};
 };
 
-}  // namespace detail
+}  // namespace coroutines
 
 /// A coroutine that has not begun, or is under way. It begins when it is awaited, and gives or throws what it ends
 /// with. Its destructor ends it wherever it stands, the innermost frame first.
 template <class T>
 class [[nodiscard]] task {
  public:
-  struct promise_type : detail::result_promise<T> {
+  struct promise_type : coroutines::result_promise<T> {
     task get_return_object() noexcept { return task(std::coroutine_handle<promise_type>::from_promise(*this)); }
   };
 

@@ -410,7 +410,7 @@ action multi_acquisition::extend_all(bool resumed, instant now) {
         continue;
       }
       doing_ = doing::extending;
-      extension_.emplace(services_, here.held, here.held->ttl);
+      extension_.emplace(services_, here.held, here.held->ttl, woken_);
       return extension_->start(now);
     }
   } catch (const lock_lost&) {

@@ -2,97 +2,87 @@
 #include "engine/operations/release_operation.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 #include <utility>
+
+#include "engine/operations/row_pause.hpp"
 
 namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-action release_operation::start(instant now) {
-  until_ = now + services_.shared.options.release_limit;
-  for (auto& ended : all_) {
-    // Rule 4: trust ends before the release is sent, not when it is answered.
-    if (ended.last && !ended.begun) ended.begun = services_.grants.begin_release(*ended.grant, ended.trusted, now);
-    ended.open = ended.begun;
-    if (!ended.begun) {  // an inner lease, or it was lost and others free it
-      if (ended.grant->remaining(now) == 0us) ended.result = release_result::lost;
-      continue;
-    }
-    const auto& key = ended.grant->key;
-    ended.send.ask = ended.grant->ask_release(now);
-    ended.send.ask.wake =
-        services_.caps.looks_for_waiters() && (ended.grant->in_order || services_.grants.knowledge().looks(key, now));
-    ended.next = next_grant(ended, now);
-    if (ended.next != nullptr) {
-      ended.send.ask = ended.next->ask(verb::pass_on);
-      ended.send.ask.fence = ended.grant->fence;
-    }
-    ended.send.priority = priority::frees;
-    room_[open_++] = &ended.send;
-  }
-  return open_ == 0 ? action{} : send();
-}
+namespace {
+
+// ---- what is sent ---------------------------------------------------------------------------------------------------
 
 /// Null: the key is freed. So it is where waiters of other processes may have to be woken, or would starve.
-std::shared_ptr<grant> release_operation::next_grant(const ended_lease& ended, instant now) noexcept {
+std::shared_ptr<grant> next_grant(engine_services& services, const ended_lease& ended, instant now) noexcept {
   const auto& from = *ended.grant;
-  if (!services_.caps.passes_on || services_.queue.waiting() == 0) return nullptr;
+  if (!services.caps.passes_on || services.queue.waiting() == 0) return nullptr;
   if (from.kind != lease_kind::session || from.key.row() != nullptr || from.min_hold.load() > 0us) return nullptr;
-  if (!ended.trusted || ended.send.ask.wake || services_.closed.load()) return nullptr;
-  if (!from.turn || !from.turn.next_uses(from.ttl) || services_.grants.history().is_over(from.key, now)) return nullptr;
+  if (!ended.trusted || ended.send.ask.wake || services.closed.load()) return nullptr;
+  if (!from.turn || !from.turn.next_uses(from.ttl) || services.grants.history().is_over(from.key, now)) return nullptr;
   try {
-    auto next = std::make_shared<grant>(services_.home.lock(), from.key);
+    auto next = std::make_shared<grant>(services.home.lock(), from.key);
     next->pin = from.pin.again();
     if (!next->pin) return nullptr;
     next->owner = from.owner;  // until another one gets it
     next->kind = from.kind;
     next->fenced = from.fenced;
     next->ttl = from.ttl;
-    next->nonce = services_.shared.next_nonce();
+    next->nonce = services.shared.next_nonce();
     return next;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-action release_operation::send() noexcept {
-  for (auto* each : room_.first(open_)) {
-    each->queue_deadline = until_;
-    each->timeout = microseconds{0};  // also what waited for a connection has no longer
-  }
-  return action::send(room_.first(open_));
-}
-
-void release_operation::judge(ended_lease& ended, instant now) noexcept {
-  const bool passes = ended.send.ask.action == verb::pass_on;
-  ended.open = passes ? judge_passing(ended, now) : judge_release(ended);
-  if (!ended.open) return;
-  const auto said = ended.send.answer.result;
-  room_[open_++] = &ended.send;
-  // Meanwhile others may have come to rely on its end.
-  ended.send.ask.wake = services_.caps.looks_for_waiters() && ended.send.ask.min_hold.count() == 0;
-  if (said == outcome::yes || said == outcome::no || (passes && said == outcome::failed && ended.send.sent)) {
-    at_once_ = true;  // with another statement
+void begin(engine_services& services, ended_lease& ended, instant now) noexcept {
+  // Rule 4: trust ends before the release is sent, not when it is answered.
+  if (ended.last && !ended.begun) ended.begun = services.grants.begin_release(*ended.grant, ended.trusted, now);
+  ended.open = ended.begun;
+  if (!ended.begun) {  // an inner lease, or it was lost and others free it
+    if (ended.grant->remaining(now) == 0us) ended.result = release_result::lost;
     return;
   }
-  if (said == outcome::unknown) ended.unanswered = true;
-  if (!ended.passed) ended.result = release_result::later;
-  ended.why = std::move(ended.send.answer.why);
-  // Each names session and fence, or nonce, so it may be repeated, also on another connection (rule 6).
-  const bool soon = said == outcome::unknown || ended.why.transient || ended.why.contended || ended.why.connection;
-  soon_ = soon_ && ended.send.sent && soon;
+  const auto& key = ended.grant->key;
+  ended.send.priority = priority::frees;
+  ended.send.ask = ended.grant->ask_release(now);
+  ended.send.ask.wake =
+      services.caps.looks_for_waiters() && (ended.grant->in_order || services.grants.knowledge().looks(key, now));
+  ended.next = next_grant(services, ended, now);
+  if (ended.next == nullptr) return;
+  ended.send.ask = ended.next->ask(verb::pass_on);
+  ended.send.ask.fence = ended.grant->fence;
+}
+
+/// The statements of those that are not freed yet, in `room`.
+std::span<statement*> open_of(std::span<ended_lease> all, std::span<statement*> room) noexcept {
+  std::size_t count = 0;
+  for (auto& each : all) {
+    if (each.open) room[count++] = &each.send;
+  }
+  return room.first(count);
+}
+
+// ---- what is answered -----------------------------------------------------------------------------------------------
+
+/// Before anybody else can have the key.
+void note_release(engine_services& services, const grant& released, instant now) noexcept {
+  services.grants.history().released(released.key, released.fence, now);
+  if (services.caps.looks_for_waiters()) services.grants.knowledge().released(released.key, released.nonce, now);
 }
 
 /// Whether there is more to send.
-bool release_operation::judge_passing(ended_lease& ended, instant now) noexcept {
+bool judge_passing(engine_services& services, ended_lease& ended, instant now) noexcept {
   auto& answer = ended.send.answer;
   if (answer.result == outcome::yes) {
     ended.passed = true;
     ended.result = release_result::freed;
     ended.next->fence = answer.fence;
     ended.next->asked_at = ended.send.sent_at;
-    note_release(*ended.grant, now);
+    note_release(services, *ended.grant, now);
     if (ended.grant->turn.pass_on(ended.next, ended.grant->ttl)) return false;
     ended.send.ask = ended.next->ask(verb::release);  // the waiter has gone
     return true;
@@ -104,11 +94,13 @@ bool release_operation::judge_passing(ended_lease& ended, instant now) noexcept 
   return true;
 }
 
-bool release_operation::judge_release(ended_lease& ended) noexcept {
+/// Likewise.
+bool judge_release(ended_lease& ended) noexcept {
   const auto said = ended.send.answer.result;
   if (said != outcome::yes && said != outcome::no) return true;
   if (ended.passed) return false;  // nobody has had it
   if (said == outcome::no && ended.next != nullptr && ended.send.ask.action == verb::release) {
+    // It was passed on, or lost: no statement that is still under way can grant it any more.
     ended.send.ask = ended.next->ask(verb::cancel);
     return true;
   }
@@ -119,52 +111,82 @@ bool release_operation::judge_release(ended_lease& ended) noexcept {
   return false;
 }
 
-action release_operation::resume(instant now) {
-  if (std::exchange(pauses_, false)) return send();
-  open_ = 0;
-  soon_ = true;
-  at_once_ = false;
-  for (auto& ended : all_) {
-    if (ended.open) judge(ended, now);
+/// What there is to do about what is not freed yet. Of several leases the last of these counts.
+enum class next_try : std::uint8_t {
+  none,
+  after_a_pause,  ///< the same statement
+  at_once,        ///< another statement
+  in_background,  ///< it could not be sent, or fails for a reason that does not pass
+};
+
+next_try judge(engine_services& services, ended_lease& ended, instant now) noexcept {
+  const bool passes = ended.send.ask.action == verb::pass_on;
+  ended.open = passes ? judge_passing(services, ended, now) : judge_release(ended);
+  if (!ended.open) return next_try::none;
+  const auto said = ended.send.answer.result;
+  // Meanwhile others may have come to rely on its end.
+  ended.send.ask.wake = services.caps.looks_for_waiters() && ended.send.ask.min_hold.count() == 0;
+  if (said == outcome::yes || said == outcome::no || (passes && said == outcome::failed && ended.send.sent)) {
+    return next_try::at_once;
   }
-  if (open_ == 0 || !soon_ || now + row_pause::shortest >= until_) return finish(now);
-  if (at_once_) return send();
-  pauses_ = true;
-  return action::wait(std::min(now + pause_.next(), until_ - row_pause::shortest));
+  if (said == outcome::unknown) ended.unanswered = true;
+  if (!ended.passed) ended.result = release_result::later;
+  ended.why = std::move(ended.send.answer.why);
+  // Each names session and fence, or nonce, so it may be repeated, also on another connection (rule 6).
+  const bool soon = said == outcome::unknown || ended.why.transient || ended.why.contended || ended.why.connection;
+  return ended.send.sent && soon ? next_try::after_a_pause : next_try::in_background;
 }
 
-/// Before anybody else can have the key.
-void release_operation::note_release(const grant& released, instant now) noexcept {
-  services_.grants.history().released(released.key, released.fence, now);
-  if (services_.caps.looks_for_waiters()) services_.grants.knowledge().released(released.key, released.nonce, now);
-}
+// ---- the end --------------------------------------------------------------------------------------------------------
 
-action release_operation::finish(instant now) noexcept {
-  for (auto& ended : all_) {
-    if (!ended.begun) continue;
-    if (ended.open) leave_to_background(ended, now);
-    const auto waiters = ended.send.answer.waiters;
-    if (services_.caps.looks_for_waiters() && !ended.open && !ended.passed) {
-      auto& knowledge = services_.grants.knowledge();
-      // A try without an answer may have woken a waiter.
-      if (ended.send.ask.wake && (waiters > 0 || !ended.unanswered)) {
-        knowledge.looked(ended.grant->key, ended.grant->nonce, waiters, ended.send.sent_at);
-      } else {
-        knowledge.released(ended.grant->key, ended.grant->nonce, now);
-      }
-    }
-    if (waiters > 0) services_.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
-    ended.result = services_.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
-  }
-  return {};
-}
-
-void release_operation::leave_to_background(ended_lease& ended, instant now) noexcept {
-  if (ended.passed) return services_.background.release_later(std::move(ended.next), now);
-  services_.background.release_later(ended.grant, now);
+void leave_to_background(engine_services& services, ended_lease& ended, instant now) noexcept {
+  if (ended.passed) return services.background.release_later(std::move(ended.next), now);
+  services.background.release_later(ended.grant, now);
   if (ended.next == nullptr) return;
   auto doubt = std::move(ended.next->in_doubt);
-  services_.background.cancel_later(std::move(ended.next), std::move(doubt), instant::max(), now);
+  services.background.cancel_later(std::move(ended.next), std::move(doubt), instant::max(), now);
+}
+
+void finish(engine_services& services, ended_lease& ended, instant now) noexcept {
+  if (!ended.begun) return;
+  if (ended.open) leave_to_background(services, ended, now);
+  const auto waiters = ended.send.answer.waiters;
+  if (services.caps.looks_for_waiters() && !ended.open && !ended.passed) {
+    auto& knowledge = services.grants.knowledge();
+    // A try without an answer may have woken a waiter.
+    if (ended.send.ask.wake && (waiters > 0 || !ended.unanswered)) {
+      knowledge.looked(ended.grant->key, ended.grant->nonce, waiters, ended.send.sent_at);
+    } else {
+      knowledge.released(ended.grant->key, ended.grant->nonce, now);
+    }
+  }
+  if (waiters > 0) services.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
+  ended.result = services.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
+}
+
+}  // namespace
+
+task<void> release_leases(flow& f, engine_services& services, std::span<ended_lease> all, std::span<statement*> room) {
+  const auto until = f.now() + services.shared.options.release_limit;
+  row_pause pauses;
+  for (auto& each : all) begin(services, each, f.now());
+  for (auto open = open_of(all, room); !open.empty();) {
+    for (auto* each : open) {
+      each->queue_deadline = until;
+      each->timeout = microseconds{0};  // also what waited for a connection has no longer
+    }
+    co_await f.send(open);
+    auto next = next_try::none;
+    for (auto& each : all) {
+      if (each.open) next = std::max(next, judge(services, each, f.now()));
+    }
+    open = open_of(all, room);
+    if (next == next_try::in_background || f.now() + row_pause::shortest >= until) break;
+    if (next == next_try::after_a_pause) {
+      co_await f.wait(std::min(f.now() + pauses.next(), until - row_pause::shortest));
+    }
+  }
+  for (auto& each : all) finish(services, each, f.now());
 }
 
 }  // namespace dlock::engine

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <span>
 
-#include "engine/operations/operation.hpp"
-#include "engine/operations/row_pause.hpp"
+#include "engine/operations/flow.hpp"
 
 namespace dlock::engine {
 
@@ -28,37 +26,16 @@ struct ended_lease {
 };
 
 /// Frees the grants of one or several leases, all within one release_limit: trust ends, the statements are sent and
-/// repeated, what gets no answer is left to the background, and each result is reported. It never fails. A key that
+/// repeated, what gets no answer is left to the background, and each result is reported. It throws nothing. A key that
 /// another thread waits for is passed on to it by one statement, where the store can do that.
-class release_operation final : public operation {
+/// `room`: as many places as there are leases.
+task<void> release_leases(flow& f, engine_services& services, std::span<ended_lease> all, std::span<statement*> room);
+
+/// That, with the room for its frame. `all` and `room` must outlive it.
+class release_operation final : private frame_storage<768>, public coroutine_operation<void> {
  public:
-  /// `room`: as many places as there are leases. Both must outlive it.
-  release_operation(engine_services& services, std::span<ended_lease> all, std::span<statement*> room) noexcept
-      : services_(services), all_(all), room_(room) {}
-
-  action start(instant now) override;
-  action resume(instant now) override;
-  action interrupt(interruption, instant now) override { return resume(now); }
-
- private:
-  action send() noexcept;
-  std::shared_ptr<grant> next_grant(const ended_lease& ended, instant now) noexcept;
-  void judge(ended_lease& ended, instant now) noexcept;
-  bool judge_passing(ended_lease& ended, instant now) noexcept;
-  bool judge_release(ended_lease& ended) noexcept;
-  void note_release(const grant& released, instant now) noexcept;
-  action finish(instant now) noexcept;
-  void leave_to_background(ended_lease& ended, instant now) noexcept;
-
-  engine_services& services_;
-  const std::span<ended_lease> all_;
-  const std::span<statement*> room_;
-  instant until_{};
-  std::size_t open_ = 0;  // of them, their statements in room_
-  bool soon_ = true;      // they may be answered the next time
-  bool at_once_ = false;  // one of them is another statement than the one before
-  bool pauses_ = false;
-  row_pause pause_{};
+  release_operation(engine_services& services, std::span<ended_lease> all, std::span<statement*> room, waker& woken)
+      : coroutine_operation<void>(static_cast<frame_storage&>(*this), woken, release_leases, services, all, room) {}
 };
 
 }  // namespace dlock::engine

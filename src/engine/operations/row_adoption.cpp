@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "engine/operations/lock_errors.hpp"
+#include "engine/operations/session_request.hpp"
 
 namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-row_adoption::row_adoption(engine_services& services, const detail::lock_settings& terms, bool by_column,
-                           std::shared_ptr<owner_state> who, instant begun, waker& woken)
+row_adoption::row_adoption(engine_services& services, const detail::lock_settings& terms, const keeping& kept,
+                           std::shared_ptr<owner_state> who, instant begun)
     : services_(services),
       terms_(terms),
       owner_(std::move(who)),
       begun_(begun),
-      keeping_(by_column, terms),
-      session_(services, woken),
+      keeping_(kept),
       nonce_(services.shared.next_nonce()),
       unseen_(services.shared),
       last_(begun) {}
@@ -29,18 +29,12 @@ row_adoption::~row_adoption() {
   }
 }
 
-action row_adoption::start(instant now) {
-  return pinned(session_.start(keeping_.session_ttl(), now + statement_timeout, now));
-}
-
-action row_adoption::pinned(action next) {
-  if (next.what == action::kind::finished) pin_ = session_.take_pin();
-  return next;
-}
-
-void row_adoption::check_pinned() const {
-  if (pin_) return;
-  const auto& why = session_.why();
+task<void> row_adoption::pin_session(flow& f) {
+  session_request session(services_, f.waker());
+  co_await f.follow(session, session.start(keeping_.session_ttl(), f.now() + statement_timeout, f.now()));
+  pin_ = session.take_pin();
+  if (pin_) co_return;
+  const auto& why = session.why();
   throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
                     fmt::format("rows to be claimed: {}", trouble(services_, why)), why.native, why.sqlstate,
                     why.transient);

@@ -5,27 +5,26 @@
 #include <vector>
 
 #include "dlock/export.hpp"
+#include "engine/operations/flow.hpp"
 #include "engine/operations/key_attempt.hpp"
 #include "engine/operations/lock_request.hpp"
-#include "engine/operations/session_request.hpp"
 
 namespace dlock::engine {
 
 /// Rows that a transaction of the application's grants, instead of the store (claims of dlock::odb): the session and
-/// the nonce that it writes, and the grants that come of it. As an operation it gets the session; the rest is called by
-/// whoever runs that transaction.
-class row_adoption final : public operation {
+/// the nonce that it writes, and the grants that come of it. Whoever runs that transaction calls it.
+class row_adoption {
  public:
   /// `terms` must outlive it.
-  row_adoption(engine_services& services, const detail::lock_settings& terms, bool by_column,
-               std::shared_ptr<owner_state> who, instant begun, waker& woken);
-  ~row_adoption() override;
+  row_adoption(engine_services& services, const detail::lock_settings& terms, const keeping& kept,
+               std::shared_ptr<owner_state> who, instant begun);
+  row_adoption(const row_adoption&) = delete;
+  row_adoption& operator=(const row_adoption&) = delete;
+  /// What was expected and not committed is cancelled in the background.
+  ~row_adoption();
 
-  action start(instant now) override;
-  action resume(instant now) override { return pinned(session_.resume(now)); }
-  action interrupt(interruption, instant now) override { return resume(now); }
-  /// Finished: whether there is a session. Throws store_error if not.
-  void check_pinned() const;
+  /// Gets the session, before all else. Throws store_error.
+  task<void> pin_session(flow& f);
 
   // What the transaction writes.
   const id128& session() const noexcept { return pin_->id; }
@@ -46,7 +45,6 @@ class row_adoption final : public operation {
   std::vector<std::shared_ptr<grant>> committed(const std::vector<std::uint64_t>& fences, instant sent, instant now);
 
  private:
-  action pinned(action next);
   void cancel(std::shared_ptr<grant> grant, instant now) noexcept;
 
   engine_services& services_;
@@ -54,7 +52,6 @@ class row_adoption final : public operation {
   const std::shared_ptr<owner_state> owner_;
   const instant begun_;
   const keeping keeping_;
-  session_request session_;
   session_pin pin_{};
   const std::uint64_t nonce_;
   const row_attempt unseen_;  // what the application has committed is in no book yet
