@@ -101,7 +101,7 @@ holder_info holder_in(const sql_row& row) {
           .dead = row.truth(7)};
 }
 
-/// Reads the columns of lease_admin::holder_of(), which begin at `first`. Returns nothing if the row is free.
+/// Reads the columns of row_sql::holder_of(), which begin at `first`. Returns nothing if the row is free.
 std::optional<holder_info> holder_in_row(const sql_row& row, std::size_t first, const row_table& table,
                                          tables_id tables) {
   const auto text = row.text(first);
@@ -136,18 +136,14 @@ reply lease_admin::select_held(sql_connection& on, std::string_view rest, sql_va
   return answer;
 }
 
-reply lease_admin::ask(sql_connection& on, const row_question& what, const char* doing, sql_rows& rows) const {
-  return on.read({in_one_line(what.sql), doing}, what.values, rows);
-}
-
 reply lease_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   return attempt(connection, "inspect", [&](sql_connection& on) {
     if (key.row == nullptr)
       return select_held(on, "AND l.{lock.lock_key} = :key", {{"key", sql_bytes{key.resource}}}, found);
     sql_rows rows;
-    auto answer = ask(on, holder_of(*key.row), "look at a row", rows);
+    auto answer = on.read({rows_.holder_of(*key.row), "look at a row"}, rows_.clocks(*key.row->table), rows);
     if (rows.empty()) return answer;
-    if (auto info = holder_in_row(rows.front(), 0, *key.row->table, tables())) found.push_back(std::move(*info));
+    if (auto info = holder_in_row(rows.front(), 0, *key.row->table, rows_.tables())) found.push_back(std::move(*info));
     return answer;
   });
 }
@@ -169,8 +165,7 @@ reply lease_admin::revoke(connection& connection, const request& key) noexcept {
     if (fault why; !may_wait(why)) return {.why = std::move(why)};
     if (key.row == nullptr)
       return on.change(text(source_of(statement_id::revoke), "revoke"), {{"key", sql_bytes{key.resource}}});
-    const auto row = revoke_holder_of(*key.row);
-    return on.change({row.sql, "revoke"}, row.values);
+    return on.change({rows_.revoke(*key.row), "revoke"}, {});
   });
 }
 
@@ -274,7 +269,7 @@ reply lease_admin::examine_keys(sql_connection& on, findings& found) const {
 
 row_table lease_admin::make_row_table(const sql_row& from) const {
   const bool own_expiry = from.truth(2);
-  const auto quoted = [&](std::string_view name) { return quoted_name(name, quote_); };
+  const auto quoted = [&](std::string_view name) { return quoted_name(name, rows_.quote()); };
   row_table made;
   made.table = (from.text(0).empty() ? "" : quoted(from.text(0)) + ".") + quoted(from.text(1));
   made.owner = quoted("lock_owner");
@@ -291,7 +286,8 @@ reply lease_admin::row_tables(connection& connection, std::string_view name,
     auto answer = read_tables_id(on);
     if (answer.result != outcome::yes) return answer;
     sql_rows rows;
-    answer = ask(on, tables_with_locks(name), "find tables", rows);
+    const auto which = tables_with_locks(name);
+    answer = on.read({in_one_line(which.sql), "find tables"}, which.values, rows);
     if (answer.result != outcome::yes) return answer;
     if (!name.empty() && rows.empty()) {
       return reply{.why = {.text = fmt::format("table {}: there is no such table with a column lock_owner, or it can't "
@@ -316,10 +312,10 @@ reply lease_admin::held_rows(connection& connection, const std::shared_ptr<const
                              std::vector<held_row>& found) noexcept {
   return attempt(connection, "look at held rows", [&](sql_connection& on) {
     sql_rows rows;
-    auto answer = ask(on, holders_in(*table, limit), "list held rows", rows);
+    auto answer = on.read({rows_.holders_in(*table, limit), "list held rows"}, rows_.clocks(*table), rows);
     const auto columns = table->id.size();
     for (const auto& row : rows) {
-      auto info = holder_in_row(row, columns, *table, tables());
+      auto info = holder_in_row(row, columns, *table, rows_.tables());
       if (!info) continue;
       held_row held;
       for (std::size_t i = 0; i != columns; ++i) held.id.push_back(row.key(i));

@@ -12,7 +12,7 @@
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/findings.hpp"
 #include "stores/sql/clean_up.hpp"
-#include "stores/sql/row_owner.hpp"
+#include "stores/sql/row_sql.hpp"
 #include "stores/sql/sql_connection.hpp"
 #include "stores/sql/table_names.hpp"
 
@@ -35,12 +35,12 @@ class lease_admin : public store_admin {
                   std::vector<held_row>& found) noexcept final;
 
  protected:
-  /// `names` must outlive it. `before_sessions_go` is explained at clean_up. `quote` is the quotation mark of names.
-  lease_admin(const table_names& names, char quote, std::string before_sessions_go = {})
-      : names_(names), quote_(quote), clean_up_(names, std::move(before_sessions_go)) {}
+  /// `names` and `rows` must outlive it. `before_sessions_go` is explained at clean_up.
+  lease_admin(const table_names& names, const row_sql& rows, std::string before_sessions_go = {})
+      : names_(names), rows_(rows), clean_up_(names, std::move(before_sessions_go)) {}
 
-  /// A statement about rows of the application, and those of its values that are not in its text.
-  struct row_question {
+  /// A statement, and those of its values that are not in its text.
+  struct table_question {
     std::string sql;
     std::vector<sql_parameter> values{};
   };
@@ -51,18 +51,9 @@ class lease_admin : public store_admin {
   virtual reply count_waiters(sql_connection& on, std::vector<holder_info>& of) = 0;
   /// Reads the id of the lock tables, unless it is known.
   virtual reply read_tables_id(sql_connection& /*on*/) { return {.result = outcome::yes, .statements = 0}; }
-  virtual tables_id tables() const noexcept = 0;
-  /// Selects from one row: the owner, the fence, whether it has no expiry, whether its session is gone, the
-  /// microseconds until its expiry or that of its session; and the session's host, pid, label and whether it is
-  /// revoked.
-  virtual row_question holder_of(const row_id& row) const = 0;
-  /// Selects the same from at most `limit` rows that are held, after the columns of their primary key.
-  virtual row_question holders_in(const row_table& table, std::size_t limit) const = 0;
-  /// Revokes the session that keeps the row.
-  virtual row_question revoke_holder_of(const row_id& row) const = 0;
   /// Selects the tables that have a column lock_owner: their database or nothing, their name, and whether they have the
   /// columns lock_expires_at_us and version. If `name` is not empty, only that table.
-  virtual row_question tables_with_locks(std::string_view name) const = 0;
+  virtual table_question tables_with_locks(std::string_view name) const = 0;
   /// Reads the size of the lock tables as the end of a text: ", 1.5 MB". `size` stays empty if it is unknown.
   virtual reply read_size(sql_connection& /*on*/, std::string& /*size*/) const { return {.result = outcome::yes}; }
   /// See application_database::describe().
@@ -81,11 +72,10 @@ class lease_admin : public store_admin {
   reply select_held(sql_connection& on, std::string_view rest, sql_values values,
                     std::vector<holder_info>& found) const;
   reply select_sessions(sql_connection& on, std::size_t limit, std::vector<session_info>& found) const;
-  reply ask(sql_connection& on, const row_question& what, const char* doing, sql_rows& rows) const;
   row_table make_row_table(const sql_row& from) const;
 
   const table_names& names_;
-  const char quote_;
+  const row_sql& rows_;
   clean_up clean_up_;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// SQL about rows of the application that are locked in place: the shared part, and the interface for a database's own
-/// words.
+/// All SQL about rows of the application that are locked in place. What differs between databases is in their words
+/// (row_text.hpp), and in the few functions that they override.
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,110 +14,135 @@
 #include <vector>
 
 #include "dlock/store_interface/row_table.hpp"
-#include "stores/sql/lock_statements.hpp"
-#include "stores/sql/named_sql.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/verification.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "stores/sql/row_text.hpp"
+#include "stores/sql/sql_connection.hpp"
+#include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sql {
 
-inline bool by_column(const row_table& table) noexcept { return table.renewal == row_renewal::column; }
-
-/// Whether the fence is a separate column. If the version column counts grants, ordinary updates raise it while the row
-/// is held, so only the owner's text, which names session and attempt, identifies a grant.
-inline bool has_own_fence(const row_table& table) noexcept {
-  return !table.version.empty() && table.version != table.fence;
-}
-
-/// The files of sql/ that add lock columns in one database. They define each column's type.
-struct lock_column_files {
-  std::string_view by_session;  ///< lock-columns-*.sql
-  std::string_view by_column;   ///< expiring-lock-columns-*.sql
-};
-/// The lock columns for a table without any, each with its type, under the names that the table gives them.
-std::vector<std::string> added_columns(const lock_column_files& files, const row_table& table);
-
-/// The ttl of a grant or an extension, 0 if its session keeps the lease.
-inline microseconds own_ttl(const request& asked) noexcept {
-  return asked.kind == lease_kind::session && asked.action != verb::extend ? microseconds{0} : asked.ttl;
-}
-
-/// The prefix of columns in a statement about several tables: the table's name without its database.
-std::string qualifier(const row_table& table, char quote);
-/// The table with that prefix before all its columns.
-row_table qualified(const row_table& table, char quote);
-
-/// The words in which a database's SQL about rows differs: for tables whose leases sessions keep, for those with a
-/// shared expiry column, and for all.
-struct row_words {
-  dictionary::word_list by_session;
-  dictionary::word_list by_column;
-  dictionary::word_list all;
+/// The rows that a claim takes, and the holder that it writes.
+struct claim_request {
+  const row_table& table;
+  std::span<const row_id* const> rows;  ///< at least one, all of that table
+  id128 session{};
+  std::uint64_t nonce = 0;
+  microseconds own_ttl{0};  ///< row_renewal::column
 };
 
-enum class row_statement : unsigned char {
-  take,
-  take_over,
-  take_over_foreign,
-  extend,
-  release,
-  cancel,
-  poll,
-  verify,
-  sees,
-  claim,
+/// How a database writes SQL about rows.
+struct row_dialect {
+  row_words words;
+  lock_column_files files;
+  char quote;
+  marker marks;
+  literal_of* literal;
+  std::string_view alias{};  ///< of the table, in a poll and for operators; empty: its name
 };
-/// A connection prepares the statements up to `poll`.
-inline constexpr auto row_statement_count = static_cast<std::size_t>(row_statement::poll) + 1;
-/// For messages.
-const char* name_of(row_statement which) noexcept;
-/// The statement for a request other than an insert: locking never creates a row.
-row_statement statement_for(const request& asked) noexcept;
-/// A statement with placeholders. The database supplies these words:
-/// - {me}, {verified_me}: the holder in both of its forms; {my_fence}
-/// - {row}: in a claim, the condition that selects all rows
-/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {returning}
-/// - {seen}, {seen_in}: columns and tables of `poll`
-///
-/// Words that are the same everywhere, such as {granted}, {free} or {ours}, are in row_sql.cpp.
-const char* source_of(row_statement which) noexcept;
 
-/// The dictionary for a row: the table's {table}, {owner}, {expires_at}, {fence} and {version}, values that were set,
-/// words, and names of the lock tables.
-class row_text : public dictionary {
+/// Each statement names its rows by primary key (rule 2: it never scans with a condition in a sub-query). Thread
+/// safety: all functions may be called from any thread.
+class row_sql {
  public:
-  /// All arguments must outlive it.
-  row_text(const row_table& table, const row_words& database, const table_names& names);
+  row_sql(table_names names, const row_dialect& dialect) : names_(std::move(names)), dialect_(dialect) {}
+  virtual ~row_sql() = default;
+  row_sql(const row_sql&) = delete;
+  row_sql& operator=(const row_sql&) = delete;
 
-  row_text& set(std::string_view name, std::string value) {
-    dictionary::set(name, std::move(value));
-    return *this;
+  const table_names& names() const noexcept { return names_; }
+  char quote() const noexcept { return dialect_.quote; }
+  /// The id of the lock tables, unknown until it was set.
+  tables_id tables() const noexcept {
+    const auto number = tables_.load(std::memory_order_relaxed);
+    return number > tables_id::most ? tables_id() : tables_id(number);
   }
-  /// Sets {row}, {me}, {verified_me} and {my_fence} to the parameters id1, id2, ..., owner, verified_owner and fence.
-  /// `before` is the prefix of the columns of the id.
-  row_text& set_names(std::string_view before = "");
-  /// Sets {me} and {verified_me} to literals.
-  row_text& set_holder(const row_holder& who);
-  using dictionary::fill;
-  std::string fill(row_statement which) const;
+  void tables(tables_id found) noexcept { tables_.store(found.number(), std::memory_order_relaxed); }
+  row_holder owner_of(const request& from) const noexcept { return {from.session, from.nonce, tables()}; }
+
+  // ---- one row ------------------------------------------------------------------------------------------------------
+  /// A statement with parameters, and one with the row's id written in.
+  statement_text prepared(row_statement which, const row_table& table) const;
+  statement_text with_id(row_statement which, const row_id& row) const;
+  /// A statement that fails if another transaction has the row locked.
+  std::string ask(const row_id& row) const;
+  /// Selects the fence of a row that this attempt was granted.
+  std::string fence_of(const request& request) const;
+
+  // ---- for operators (lease_admin) ----------------------------------------------------------------------------------
+  /// Selects from one row: `before`, the owner, the fence, whether it has no expiry, whether its session is gone, the
+  /// microseconds until its expiry or that of its session; and the session's host, pid, label and whether it is
+  /// revoked.
+  std::string holder_of(const row_id& row, std::string_view before = "") const;
+  /// Selects the same from at most `limit` rows that are held, after the columns of their primary key.
+  std::string holders_in(const row_table& table, std::size_t limit) const;
+  /// Rule 12: revokes the session that keeps the row.
+  std::string revoke(const row_id& row) const;
+  /// The parameters of these statements that the connection does not know.
+  virtual std::vector<sql_parameter> clocks(const row_table& /*table*/) const { return {}; }
+
+  // ---- many rows of one table ---------------------------------------------------------------------------------------
+  /// Selects holders, each after the number of its request.
+  std::string poll_all(std::span<const request> requests) const;
+  /// A take, release, cancel or extension. `skip`: it skips rows that another transaction has locked.
+  std::string change_all(std::span<const request> requests, bool skip) const;
+  /// Selects those rows after the change. Columns: the number of the request, owner, whether a take could have it,
+  /// fence.
+  std::string read_all(std::span<const request> requests) const;
+
+  // ---- for transactions of the application's (application_database) -------------------------------------------------
+  /// `which`: release, verify or sees.
+  verification about(const request& grant, row_statement which) const;
+  std::string free_rows(const row_table& table) const;
+  std::string abandoned_rows(const row_table& table) const;
+  std::string claim(const claim_request& request) const;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const;
+  virtual std::string add_columns(const row_table& table) const = 0;
+
+ protected:
+  row_text text(const row_table& table) const;
+  std::vector<std::string> added_columns(const row_table& table) const {
+    return sql::added_columns(dialect_.files, table);
+  }
+  std::string literal_of_id(const row_id& row, std::size_t column) const;
+  /// "a = 1 AND b = 2"; `columns` are those of the id.
+  std::string where(const row_id& row, const std::vector<std::string>& columns) const;
+  /// A condition that selects the rows by their primary keys alone.
+  std::string any_of(std::span<const request> requests, const std::vector<std::string>& columns) const;
+
+  /// The value in a type of this database.
+  virtual verification::parameter adapted(verification::parameter value) const { return value; }
+  /// A value of the id, for its column.
+  virtual named_value value_of(const row_id& row, std::size_t column) const;
+  /// A condition on one column: "a = 1".
+  virtual std::string is_value(const row_id& row, std::size_t column, const std::string& name) const;
+  /// Joins conditions, each in brackets: "((a = 1 AND b = 2) OR (...))".
+  virtual std::string either(const std::vector<std::string>& conditions) const;
+  /// The rows to change, as an UPDATE names them. The columns of `as` are qualified. `skip`: see change_all().
+  virtual std::string rows_to_change(std::span<const request> requests, const row_table& as, bool skip) const = 0;
+  /// A hint to read many rows by their ids alone.
+  virtual std::string_view by_id_alone() const { return {}; }
+  /// Writes in the times that are parameters elsewhere. {expiry} is after `own_ttl`; 0: the session keeps the lease.
+  virtual void write_times(row_text& to, const row_table& table, microseconds own_ttl) const = 0;
+  /// Sets the words that differ on a connection of the application.
+  virtual void set_application_words(row_text& /*to*/, const row_table& /*table*/) const {}
+  /// The prefix of a statement on such a connection that writes a time.
+  virtual std::string prefix(const row_table& /*table*/) const { return {}; }
 
  private:
-  const row_table& table_;
+  row_text named(row_statement which, const row_table& table) const;
+  row_table as_seen(const row_table& table) const;
+  row_table with_name(const row_table& table) const { return qualified(table, qualifier(table, dialect_.quote)); }
+  std::string in_list(std::span<const row_id* const> rows, const std::string& column) const;
+  std::string one_by_one(std::span<const row_id* const> rows, const std::vector<std::string>& columns) const;
+  template <class Value>
+  std::string by_row(std::span<const request> requests, const std::vector<std::string>& columns, Value value) const;
+  std::string any_of_ours(std::span<const request> requests, const row_table& as) const;
+
+  const table_names names_;
+  const row_dialect dialect_;
+  std::atomic<std::uint32_t> tables_{tables_id().number()};
 };
-
-/// Makes a statement and its parameters. Precondition: set_names() was called for `text`.
-statement_text make_row_statement(const row_text& text, const row_table& table, row_statement which, marker marker);
-
-// ---- statements about a grant for transactions of the application's -------------------------------------------------
-
-/// Converts a value to an SQL literal.
-using literal_of = std::string(const verification::parameter&);
-
-/// For a key. `text` has the parameters key, session and fence, and `more`.
-verification about_key(const request& grant, std::string_view text, verification::parameter fence,
-                       std::vector<named_value> more, literal_of* literal);
-/// For a row. `text` has the parameters of row_text::set_names(); `ids` are the values of the id, in the order of its
-/// columns.
-verification about_row(const request& grant, std::string_view text, const row_holder& who,
-                       verification::parameter fence, std::vector<named_value> ids, literal_of* literal);
 
 }  // namespace dlock::stores::sql

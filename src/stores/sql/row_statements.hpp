@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "dlock/store_interface/row_table.hpp"
-#include "stores/sql/row_sql.hpp"
+#include "stores/sql/row_text.hpp"
 
 namespace dlock::stores::sql {
 

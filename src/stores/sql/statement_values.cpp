@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/statement_values.hpp"
 
-#include "stores/sql/row_sql.hpp"
+#include "stores/sql/row_text.hpp"
 
 namespace dlock::stores::sql {
 

@@ -7,7 +7,7 @@
 
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/sql/lease_sql.hpp"
-#include "stores/sql/row_sql.hpp"
+#include "stores/sql/row_text.hpp"
 #include "stores/sql/statement_values.hpp"
 
 namespace dlock::stores::sql {

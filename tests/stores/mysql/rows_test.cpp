@@ -82,9 +82,9 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
     const seen dead{.holder = a.id, .fence = 1, .kind = lease_kind::session, .gone = true};
     q.expected = &dead;
     const std::vector<const row_id*> some = {rows[3].row(), rows[20].row(), rows[150].row()};
-    const auto utc = stores::mysql::lease_table::session_zone::utc;
-    std::vector<std::string> texts{sql.release(q, utc).text, sql.verify(q).text,
-                                   sql.claim({*s.table, some, a.id, 1, {}}, utc), sql.poll(q)};
+    using stores::sql::row_statement;
+    std::vector<std::string> texts{sql.about(q, row_statement::release).text, sql.about(q, row_statement::verify).text,
+                                   sql.claim({*s.table, some, a.id, 1, {}}), sql.holder_of(*q.row)};
     for (const auto action : {verb::take, verb::take_over, verb::extend, verb::release, verb::cancel}) {
       q.action = action;
       texts.push_back(sql.change(q));

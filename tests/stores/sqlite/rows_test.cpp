@@ -11,7 +11,7 @@
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "odb/application.hpp"
-#include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 
 using namespace dlock;
@@ -137,11 +137,6 @@ TEST_CASE_METHOD(shop, "sqlite rows: every statement about a row searches by its
   raw_sqlite raw(path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
   const row_table lines{.table = "lines", .id = {"region", "name"}, .owner = "o", .expires_at = "e", .fence = "f"};
-  dlock::stores::sql::table_names names("dlock_", '"');
-  names.add_text("now", ":now");
-  names.add_text("greatest", "MAX");
-  names.add_text("session", "dlock_session");
-  names.add_text("session.id", "id");
   const auto check = [&](const std::string& sql) {
     INFO(sql);
     const auto steps = raw.column("EXPLAIN QUERY PLAN " + sql, 3);
@@ -151,12 +146,13 @@ TEST_CASE_METHOD(shop, "sqlite rows: every statement about a row searches by its
   };
   const id128 session = id128::random();
   using namespace stores::sqlite::lease_table;
+  const lease_file file(lease_settings::parse(store_url::parse("sqlite:" + path)), stores::sqlite::sqlite_host::here());
   for (const auto& [table, first, second] :
        {std::tuple{*orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
         std::tuple{*jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
     for (std::size_t i = 0; i < dlock::stores::sql::row_statement_count; ++i)
-      check(row_statement_text(static_cast<dlock::stores::sql::row_statement>(i), table, names).sql);
+      check(file.row_sql.prepared(static_cast<dlock::stores::sql::row_statement>(i), table).sql);
     const row_id* const rows[] = {&first, &second};
     check(application().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id row{std::make_shared<const row_table>(table), second.values};

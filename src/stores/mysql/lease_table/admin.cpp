@@ -44,22 +44,8 @@ reply mysql_admin::read_tables_id(sql::sql_connection& on) {
   return tables_.read_id(static_cast<lease_connection&>(on));
 }
 
-sql::lease_admin::row_question mysql_admin::holder_of(const row_id& row) const {
-  request about;
-  about.row = &row;
-  return {tables_.row_sql.poll(about)};
-}
-
-sql::lease_admin::row_question mysql_admin::holders_in(const row_table& table, std::size_t limit) const {
-  return {tables_.row_sql.held(table, limit)};
-}
-
-sql::lease_admin::row_question mysql_admin::revoke_holder_of(const row_id& row) const {
-  return {tables_.row_sql.revoke(row)};
-}
-
 /// Looks for "orders" in the database of the lock tables, and for "shop.orders" in shop.
-sql::lease_admin::row_question mysql_admin::tables_with_locks(std::string_view name) const {
+sql::lease_admin::table_question mysql_admin::tables_with_locks(std::string_view name) const {
   const auto all = [](std::string_view which) { return sql::expand_any(tables_with_columns, {{"which", which}}); };
   if (name.empty()) return {all("TABLE_SCHEMA = DATABASE()")};
   const auto dot = name.find('.');

@@ -197,12 +197,12 @@ verification mysql_application_database::about_key(const request& grant, const c
 }
 
 verification mysql_application_database::verification_of(const request& grant) const {
-  return on_this_server(grant.row != nullptr ? tables_.row_sql.verify(grant)
+  return on_this_server(grant.row != nullptr ? rows_.about(grant, sql::row_statement::verify)
                                              : about_key(grant, sql::template_of(sql::lock_statement::verify).sql));
 }
 
 verification mysql_application_database::release_of(const request& grant) const {
-  if (grant.row != nullptr) return on_this_server(tables_.row_sql.release(grant, zone()));
+  if (grant.row != nullptr) return on_this_server(rows_.about(grant, sql::row_statement::release));
   if (grant.min_hold.count() <= 0) return on_this_server(about_key(grant, sql::source_of(statement_id::release)));
   return on_this_server(about_key(grant, sql::source_of(statement_id::release_min_hold),
                                   {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
@@ -280,7 +280,7 @@ bool mysql_application_database::ends_unseen() const noexcept try {
 std::string mysql_application_database::sees(const request& grant) const {
   constexpr const char* key_seen =
       "SELECT 1 FROM {lock} WHERE {lock.lock_key} = :key AND {lock.session_id} = :session AND {lock.fence} = :fence";
-  return (grant.row != nullptr ? tables_.row_sql.sees(grant) : about_key(grant, key_seen)).text;
+  return (grant.row != nullptr ? rows_.about(grant, sql::row_statement::sees) : about_key(grant, key_seen)).text;
 }
 
 std::string mysql_application_database::and_here() const {
@@ -291,11 +291,7 @@ std::string mysql_application_database::and_here() const {
 std::string mysql_application_database::claim(const sql::claim_request& request) const {
   if (!tables_.row_sql.tables().known())
     fail(tables_.settings.name, make_own_fault(no_tables_id(tables_.sql.names().table("floor"))));
-  return tables_.row_sql.claim(request, zone()) + and_here();
-}
-
-session_zone mysql_application_database::zone() const noexcept {
-  return tables_.client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql;
+  return rows_.claim(request) + and_here();
 }
 
 outcome mysql_application_database::shares(const sql::application_connection& with, fault& why) const {

@@ -26,7 +26,8 @@ constexpr std::string_view schema_file =
 lease_tables::lease_tables(lease_settings from)
     : settings(std::move(from)),
       sql(sql::make_table_names(settings.prefix, '`')),
-      row_sql(sql.names(), settings.database),
+      row_sql(sql.names(), settings.database,
+              [this] { return client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql; }),
       client(settings),
       waiters(client, sql.waiters(), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll

@@ -56,7 +56,7 @@ outcome describe_table(MYSQL* handle, row_table& table, fault& why);
 /// Locks in the application's own transactions.
 class mysql_application_database final : public sql::application_database {
  public:
-  explicit mysql_application_database(lease_tables& tables) : tables_(tables) {}
+  explicit mysql_application_database(lease_tables& tables) : application_database(tables.row_sql), tables_(tables) {}
 
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;
@@ -77,16 +77,10 @@ class mysql_application_database final : public sql::application_database {
   std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
   fault fault_of(int native, std::string_view sqlstate, std::string_view text) const override;
   bool may_be_done(const fault& why) const noexcept override;
-  std::string free_rows(const row_table& table) const override { return tables_.row_sql.free_rows(table); }
-  std::string abandoned_rows(const row_table& table) const override { return tables_.row_sql.abandoned_rows(table); }
   std::string lock_and_skip(const row_table& table) const override;
   bool locks_joined_rows() const noexcept override { return tables_.client.is_mariadb(); }
   /// Throws store_error if the id of the lock tables is unknown.
   std::string claim(const sql::claim_request& request) const override;
-  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
-    return tables_.row_sql.rows_by_id(table, rows);
-  }
-  std::string add_columns(const row_table& table) const override { return tables_.row_sql.add_columns(table); }
 
  private:
   /// The end of a condition for a statement on a connection of the application: " AND <this is our server>". The
@@ -94,8 +88,6 @@ class mysql_application_database final : public sql::application_database {
   std::string and_here() const;
   verification on_this_server(verification of) const;
   verification about_key(const request& grant, const char* source, std::vector<sql::named_value> more = {}) const;
-  /// The zone of sessions on connections of the application.
-  session_zone zone() const noexcept;
 
   lease_tables& tables_;
 };
@@ -103,7 +95,7 @@ class mysql_application_database final : public sql::application_database {
 /// Operators' queries and the clean-up of the lock tables.
 class mysql_admin final : public sql::lease_admin {
  public:
-  explicit mysql_admin(lease_tables& tables) : lease_admin(tables.sql.names(), '`'), tables_(tables) {}
+  explicit mysql_admin(lease_tables& tables) : lease_admin(tables.sql.names(), tables.row_sql), tables_(tables) {}
 
   reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
@@ -111,11 +103,7 @@ class mysql_admin final : public sql::lease_admin {
  private:
   reply count_waiters(sql::sql_connection& on, std::vector<holder_info>& of) override;
   reply read_tables_id(sql::sql_connection& on) override;
-  sql::tables_id tables() const noexcept override { return tables_.row_sql.tables(); }
-  row_question holder_of(const row_id& row) const override;
-  row_question holders_in(const row_table& table, std::size_t limit) const override;
-  row_question revoke_holder_of(const row_id& row) const override;
-  row_question tables_with_locks(std::string_view name) const override;
+  table_question tables_with_locks(std::string_view name) const override;
   reply read_size(sql::sql_connection& on, std::string& size) const override;
   reply describe(sql::sql_connection& on, row_table& table) const override;
 

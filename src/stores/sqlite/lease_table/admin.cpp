@@ -34,19 +34,7 @@ reply sqlite_admin::count_waiters(sql::sql_connection& /*on*/, std::vector<holde
   return {.result = outcome::yes};
 }
 
-sql::lease_admin::row_question sqlite_admin::holder_of(const row_id& row) const {
-  return {row_holder(row, names()), {{"row_now", file_.row_now(*row.table, file_.now()).count()}}};
-}
-
-sql::lease_admin::row_question sqlite_admin::holders_in(const row_table& table, std::size_t limit) const {
-  return {row_holders(table, names(), limit), {{"row_now", file_.row_now(table, file_.now()).count()}}};
-}
-
-sql::lease_admin::row_question sqlite_admin::revoke_holder_of(const row_id& row) const {
-  return {row_revoke(row, names())};
-}
-
-sql::lease_admin::row_question sqlite_admin::tables_with_locks(std::string_view name) const {
+sql::lease_admin::table_question sqlite_admin::tables_with_locks(std::string_view name) const {
   return {tables_with_columns, {{"name", name}}};
 }
 

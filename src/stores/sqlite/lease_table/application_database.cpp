@@ -13,14 +13,6 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-constexpr std::string_view lock_columns_file =
-#include "lock-columns-sqlite.sql.inc"
-    ;
-constexpr std::string_view expiring_lock_columns_file =
-#include "expiring-lock-columns-sqlite.sql.inc"
-    ;
-constexpr sql::lock_column_files added_types{lock_columns_file, expiring_lock_columns_file};
-
 struct column {
   std::string name{};
   std::string type{};
@@ -108,16 +100,6 @@ verification about_key(const request& grant, const lease_file& file, const char*
                         std::move(more), row_literal);
 }
 
-/// A statement about the row, if it is still ours.
-verification about_row(const request& grant, const lease_file& file, sql::row_statement which) {
-  const auto& row = *grant.row;
-  std::vector<sql::named_value> ids;
-  for (const auto& value : row.values) ids.push_back({"", row_argument(value)});
-  return sql::about_row(grant, row_text(*row.table, file.names).set_names().set("now", "datetime('now')").fill(which),
-                        {grant.session, grant.nonce, file.tables()}, static_cast<std::int64_t>(grant.fence),
-                        std::move(ids), row_literal);
-}
-
 /// Whether the name leads to another file than the one that the connection opened under it.
 bool has_moved(sqlite3* handle) noexcept {
   int moved = 0;
@@ -144,13 +126,13 @@ bool writes_to(sqlite3* handle, const file_id& file) noexcept {
 // ---- statements for its transactions --------------------------------------------------------------------------------
 
 verification sqlite_application_database::verification_of(const request& grant) const {
-  if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::verify);
+  if (grant.row != nullptr) return rows_.about(grant, sql::row_statement::verify);
   return about_key(grant, *file_, sql::template_of(sql::lock_statement::verify).sql,
                    {{"connection", std::int64_t{::getpid()}}});
 }
 
 verification sqlite_application_database::release_of(const request& grant) const {
-  if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::release);
+  if (grant.row != nullptr) return rows_.about(grant, sql::row_statement::release);
   if (grant.min_hold.count() <= 0) return about_key(grant, *file_, sql::source_of(statement_id::release));
   return about_key(grant, *file_, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
 }
@@ -244,61 +226,5 @@ fault sqlite_application_database::fault_of(int native, std::string_view /*sqlst
 }
 
 bool sqlite_application_database::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
-
-namespace {
-
-/// A condition: the row is free at `now`.
-std::string row_free(const row_table& table, const sql::table_names& names, microseconds now) {
-  return row_text(table, names)
-      .set("now", sql::by_column(table) ? row_literal(row_time(now, false)) : fmt::to_string(now.count()))
-      .set("horizon", fmt::to_string((now + row_horizon).count()))
-      .fill("{free}");
-}
-
-}  // namespace
-
-std::string sqlite_application_database::free_rows(const row_table& plain) const {
-  const auto table = sql::qualified(plain, '"');
-  return row_free(table, file_->names, file_->row_now(table, file_->now()));
-}
-
-std::string sqlite_application_database::abandoned_rows(const row_table& plain) const {
-  const auto table = sql::qualified(plain, '"');
-  if (sql::by_column(table)) return "FALSE";  // a row whose expiry has passed is free
-  return row_text(table, file_->names)
-      .set("form", fmt::format("{:_<32}/{}{:_<12}%", "", file_->tables().text(), ""))
-      .set("now", fmt::to_string(file_->now()))
-      .fill(R"(
-({expires_at} IS NULL
- AND {owner} LIKE '{form}'
- AND substr({owner}, 1, 32) NOT IN (
-   SELECT lower(hex({session.id}))
-   FROM {session}
-   WHERE {session.expires_at_us} > {now}))
-)");
-}
-
-std::string sqlite_application_database::claim(const sql::claim_request& request) const {
-  const auto& table = request.table;
-  const auto now = file_->row_now(table, file_->now());
-  const auto end = now + request.own_ttl;
-  const auto expiry = sql::by_column(table) ? row_literal(row_time(end, true)) : fmt::to_string(end.count());
-  return row_text(table, file_->names)
-      .set_holder({request.session, request.nonce, file_->tables()})
-      .set("expiry", request.own_ttl.count() == 0 ? "NULL" : expiry)
-      .set("row", row_ids(table, request.rows) + " AND " + row_free(table, file_->names, now))
-      .fill(sql::row_statement::claim);
-}
-
-std::string sqlite_application_database::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
-  return row_ids(table, rows);
-}
-
-std::string sqlite_application_database::add_columns(const row_table& table) const {
-  std::string text;
-  for (const auto& column : sql::added_columns(added_types, table))
-    text += fmt::format("ALTER TABLE {} ADD COLUMN {};\n", table.table, column);
-  return text;
-}
 
 }  // namespace dlock::stores::sqlite::lease_table

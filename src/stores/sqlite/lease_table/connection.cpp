@@ -36,7 +36,7 @@ seen holder_in_key(const sqlite_statement& row, std::int64_t now) {
 }
 
 prepared_row& lease_connection::of_row(sql::row_statement which, const row_id& row) {
-  return rows_.of(row.table, which, [&] { return row_statement_text(which, *row.table, file_.names); });
+  return rows_.of(row.table, which, [&] { return file_.row_sql.prepared(which, *row.table); });
 }
 
 // A grant's row comes before the commit, so it counts only after SQLITE_DONE.

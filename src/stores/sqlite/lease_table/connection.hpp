@@ -33,6 +33,7 @@ class lease_file final : public sqlite_file {
   const bool wakes;
   const lease_sql sql;
   const sql::table_names& names;
+  sqlite_row_sql row_sql;
 
   /// Why processes can't wake each other by a file beside the database; empty if they can.
   std::string unfit_for_waking() const;
@@ -48,13 +49,8 @@ class lease_file final : public sqlite_file {
   }
   void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
 
-  /// Known after prepare().
-  sql::tables_id tables() const noexcept { return sql::tables_id(tables_.load(std::memory_order_relaxed)); }
-  void tables(sql::tables_id found) noexcept { tables_.store(found.number(), std::memory_order_relaxed); }
-
  private:
   std::atomic<std::int64_t> row_epoch_{0};
-  std::atomic<std::uint32_t> tables_{0};
 };
 
 /// A statement about rows of one of the application's tables.
@@ -103,7 +99,7 @@ class lease_connection final : public sqlite_connection, public sql::verb_connec
   reply change(statement_id which, const statement_values& values, sql::sending how) override;
   reply change(sql::row_statement which, const statement_values& values, sql::sending how) override;
   reply poll(const statement_values& values) override;
-  sql::tables_id tables() const noexcept override { return file_.tables(); }
+  sql::tables_id tables() const noexcept override { return file_.row_sql.tables(); }
   const sql::table_names& names() const noexcept override { return file_.names; }
   reply refuse(std::string text) const override;
   bool is_there(const fault& why) const noexcept override { return why.native == SQLITE_CONSTRAINT_PRIMARYKEY; }

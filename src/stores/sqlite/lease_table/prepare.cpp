@@ -259,7 +259,7 @@ void forget_other_boots(lease_connection& connection) {
     const auto epoch = run_once(connection, "SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3");
     connection.file().row_epoch(microseconds{epoch.value_or(0)});
     const auto tables = run_once(connection, "SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 4");
-    connection.file().tables(sql::tables_id(static_cast<std::uint64_t>(tables.value_or(0))));
+    connection.file().row_sql.tables(sql::tables_id(static_cast<std::uint64_t>(tables.value_or(0))));
   });
 }
 

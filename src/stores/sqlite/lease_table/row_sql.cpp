@@ -3,19 +3,26 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
+#include <iterator>
 #include <type_traits>
-#include <vector>
+#include <utility>
+#include <variant>
+
+#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
 using sql::by_column;
-using sql::row_statement;
 
-constexpr char quote = '"';
+constexpr std::string_view lock_columns_file =
+#include "lock-columns-sqlite.sql.inc"
+    ;
+constexpr std::string_view expiring_lock_columns_file =
+#include "expiring-lock-columns-sqlite.sql.inc"
+    ;
 
 // A shared expiry has passed if it is less than now, and only if it is text: other programs compare it so, and an
 // integer is less than any text.
@@ -40,19 +47,22 @@ constexpr sql::named_part by_session_words[] = {
 };
 
 constexpr sql::named_part all_words[] = {
-    {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
+    {"next_fence_of_row", "{raised_fence}"},
+    {"raised_fence", "COALESCE({fence}, 0) + 1"},
     {"returning", "RETURNING {fence}"},
     {"expiry", ":expiry"},
     // A separate statement reads the state of the holder's session.
     {"seen", "{owner}, {fence}, {free_from}"},
-    // The columns of row_holder().
     {"holder",
      "{owner}, {fence}, {free_from} IS NULL, s.{session.id} IS NULL{other_boot}, {remaining}, "
-     "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked} "
-     "FROM {table} LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)"},
+     "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}"},
+    {"holder_in", "{table} LEFT JOIN {session} s ON lower(hex(s.{session.id})) = {owner_of_session}"},
+    {"owner_of_session", "substr({owner}, 1, 32)"},
+    {"session_name", "lower(hex({session.id}))"},
+    {"of_our_tables", "{owner} LIKE '________________________________/{tables}____________%'"},
+    {"session_gone",
+     "{owner_of_session} NOT IN ( SELECT {session_name} FROM {session} WHERE {session.expires_at_us} > {boot_time})"},
 };
-
-constexpr sql::row_words row_words{by_session_words, by_column_words, all_words};
 
 /// SQL ends at a zero byte, and SQLite would read bytes that are cast to text in the file's encoding.
 std::string quoted(const std::string& text) {
@@ -74,28 +84,14 @@ std::string hex(std::string_view bytes) {
   return text + '\'';
 }
 
-/// (a, b) IN (VALUES ...) would read the whole table. The condition is halved again and again, because SQLite limits
-/// its depth.
-std::string any_of(const row_table& table, std::span<const row_id* const> rows) {
-  if (rows.size() > 1) {
-    const auto half = rows.size() / 2;
-    return fmt::format("({} OR {})", any_of(table, rows.first(half)), any_of(table, rows.subspan(half)));
-  }
-  std::string condition;
-  for (std::size_t i = 0; i < table.id.size(); ++i) {
-    condition +=
-        fmt::format("{}{} = {}", i == 0 ? "(" : " AND ", table.id[i], row_literal(row_argument(rows[0]->values.at(i))));
-  }
-  return condition + ")";
+/// The condition is halved again and again, because SQLite limits its depth.
+std::string either_of(std::span<const std::string> conditions) {
+  if (conditions.size() == 1) return conditions.front();
+  const auto half = conditions.size() / 2;
+  return fmt::format("({} OR {})", either_of(conditions.first(half)), either_of(conditions.subspan(half)));
 }
 
 }  // namespace
-
-sql::row_text row_text(const row_table& table, const sql::table_names& names) { return {table, row_words, names}; }
-
-sql::statement_text row_statement_text(row_statement which, const row_table& table, const sql::table_names& names) {
-  return sql::make_row_statement(row_text(table, names).set_names(), table, which, sql::marker::name);
-}
 
 std::string row_time(microseconds at, bool up) {
   using namespace std::chrono;
@@ -123,57 +119,45 @@ std::string row_literal(const verification::parameter& value) {
       value);
 }
 
-verification::parameter row_argument(const row_value& value) {
-  return std::visit(
-      [](const auto& parameter) -> verification::parameter {
-        if constexpr (std::is_same_v<std::decay_t<decltype(parameter)>, std::uint64_t>) {
-          return static_cast<std::int64_t>(parameter);
-        } else {
-          return parameter;
-        }
-      },
-      value);
+sqlite_row_sql::sqlite_row_sql(sql::table_names names, const lease_file& file)
+    : row_sql(std::move(names), {.words = {by_session_words, by_column_words, all_words},
+                                 .files = {lock_columns_file, expiring_lock_columns_file},
+                                 .quote = '"',
+                                 .marks = sql::marker::name,
+                                 .literal = row_literal}),
+      file_(file) {}
+
+std::vector<sql::sql_parameter> sqlite_row_sql::clocks(const row_table& table) const {
+  return {{"row_now", file_.row_now(table, file_.now()).count()}};
 }
 
-std::string row_ids(const row_table& plain, std::span<const row_id* const> rows) {
-  const auto table = sql::qualified(plain, quote);
-  if (table.id.size() > 1) return any_of(table, rows);
-  std::string values;
-  for (const row_id* row : rows) {
-    values += (values.empty() ? "" : ", ") + row_literal(row_argument(row->values.at(0)));
-  }
-  return fmt::format("{} IN ({})", table.id.at(0), values);
+std::string sqlite_row_sql::add_columns(const row_table& table) const {
+  std::string text;
+  for (const auto& column : added_columns(table))
+    text += fmt::format("ALTER TABLE {} ADD COLUMN {};\n", table.table, column);
+  return text;
 }
 
-std::string row_holder(const row_id& row, const sql::table_names& names) {
-  const auto table = sql::qualified(*row.table, quote);
-  return row_text(table, names).set("row", row_ids(*row.table, std::array{&row})).fill("SELECT {holder} WHERE {row}");
+/// SQLite has signed integers only.
+verification::parameter sqlite_row_sql::adapted(verification::parameter value) const {
+  const auto* const number = std::get_if<std::uint64_t>(&value);
+  return number == nullptr ? std::move(value) : static_cast<std::int64_t>(*number);
 }
 
-std::string row_holders(const row_table& plain, const sql::table_names& names, std::size_t limit) {
-  const auto table = sql::qualified(plain, quote);
-  std::string ids;
-  for (const auto& each : table.id) ids += (ids.empty() ? "" : ", ") + each;
-  return row_text(table, names).set("ids", ids).set("limit", std::to_string(limit)).fill(R"(
-SELECT {ids}, {holder}
-WHERE COALESCE({owner}, '') <> ''
-  AND ({free_from} IS NULL OR {remaining} > 0)
-ORDER BY {ids}
-LIMIT {limit}
-)");
+std::string sqlite_row_sql::either(const std::vector<std::string>& conditions) const { return either_of(conditions); }
+
+void sqlite_row_sql::write_times(sql::row_text& to, const row_table& table, microseconds own_ttl) const {
+  const auto boot_time = file_.now();
+  const auto now = file_.row_now(table, boot_time), end = now + own_ttl;
+  const bool column = by_column(table);
+  to.set("now", column ? row_literal(row_time(now, false)) : fmt::to_string(now.count()));
+  const auto expiry = column ? row_literal(row_time(end, true)) : fmt::to_string(end.count());
+  to.set("expiry", own_ttl.count() == 0 ? "NULL" : expiry);
+  to.set("horizon", fmt::to_string((now + row_horizon).count())).set("boot_time", fmt::to_string(boot_time));
 }
 
-std::string row_revoke(const row_id& row, const sql::table_names& names) {
-  const auto table = sql::qualified(*row.table, quote);
-  return row_text(table, names).set("row", row_ids(*row.table, std::array{&row})).fill(R"(
-UPDATE {session}
-SET {session.revoked} = 1
-WHERE lower(hex({session.id})) = (
-  SELECT substr({owner}, 1, 32)
-  FROM {table}
-  WHERE {row}
-    AND {expires_at} IS NULL)
-)");
+void sqlite_row_sql::set_application_words(sql::row_text& to, const row_table& /*table*/) const {
+  to.set("now", "datetime('now')");
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// SQL about rows of the application that are locked in place.
-
-#include <cstddef>
+#include <chrono>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dlock/store_interface/row_table.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "dlock/store_interface/verification.hpp"
-#include "stores/sql/application_database.hpp"
-#include "stores/sql/named_sql.hpp"
-#include "stores/sql/row_owner.hpp"
 #include "stores/sql/row_sql.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
-
-/// The dictionary for rows of a table, with the words of this database.
-sql::row_text row_text(const row_table& table, const sql::table_names& names);
-sql::statement_text row_statement_text(sql::row_statement which, const row_table& table, const sql::table_names& names);
 
 /// The value to compare with a shared expiry column: wall-clock seconds (row_renewal::column) as text. `up`: rounds up
 /// to the next whole second, because the column keeps only whole ones.
@@ -34,20 +26,29 @@ inline bool has_passed(const row_table& table, microseconds expiry, microseconds
   return expiry <= now || (!sql::by_column(table) && expiry > now + row_horizon);
 }
 
-// ---- the same as text with its values written into it --------------------------------------------------------------
-
 /// The value as an SQL literal.
 std::string row_literal(const verification::parameter& value);
-verification::parameter row_argument(const row_value& value);
 
-/// A condition that selects the rows by their ids.
-std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
-/// Columns: owner, fence, no expiry, no living session, microseconds left, host, pid, label, revoked. Parameters: now,
-/// boot, and row_now, by the clock of the table's rows.
-std::string row_holder(const row_id& row, const sql::table_names& names);
-/// The same for at most `limit` rows that have a holder, after the columns of their primary key.
-std::string row_holders(const row_table& table, const sql::table_names& names, std::size_t limit);
-/// Revokes the session that keeps the row.
-std::string row_revoke(const row_id& row, const sql::table_names& names);
+class lease_file;
+
+/// SQL about rows of the application that are locked in place, in the words of SQLite, with the clocks of a file.
+class sqlite_row_sql final : public sql::row_sql {
+ public:
+  /// `file` must outlive it.
+  sqlite_row_sql(sql::table_names names, const lease_file& file);
+
+  std::vector<sql::sql_parameter> clocks(const row_table& table) const override;
+  std::string add_columns(const row_table& table) const override;
+
+ private:
+  verification::parameter adapted(verification::parameter value) const override;
+  std::string either(const std::vector<std::string>& conditions) const override;
+  /// A write locks the whole file, so it skips no row.
+  std::string rows_to_change(std::span<const request>, const row_table& as, bool) const override { return as.table; }
+  void write_times(sql::row_text& to, const row_table& table, microseconds own_ttl) const override;
+  void set_application_words(sql::row_text& to, const row_table& table) const override;
+
+  const lease_file& file_;
+};
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -14,7 +14,8 @@ lease_file::lease_file(const lease_settings& from, std::shared_ptr<const sqlite_
       schema(from.schema),
       wakes(from.wake),
       sql(sql::make_table_names(from.prefix, '"')),
-      names(sql.names()) {}
+      names(sql.names()),
+      row_sql(names, *this) {}
 
 std::string lease_file::unfit_for_waking() const {
   const auto& path = settings.path;

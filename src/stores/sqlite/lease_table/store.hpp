@@ -14,6 +14,7 @@
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/store_overview.hpp"
 #include "stores/sql/admin.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
@@ -26,7 +27,8 @@ outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table
 /// Locks in the application's own transactions.
 class sqlite_application_database final : public sql::application_database {
  public:
-  explicit sqlite_application_database(std::shared_ptr<lease_file> file) : file_(std::move(file)) {}
+  explicit sqlite_application_database(std::shared_ptr<lease_file> file)
+      : application_database(file->row_sql), file_(std::move(file)) {}
 
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;
@@ -43,13 +45,8 @@ class sqlite_application_database final : public sql::application_database {
   sql::application_address address() const override;
   fault fault_of(int native, std::string_view sqlstate, std::string_view text) const override;
   bool may_be_done(const fault& why) const noexcept override;
-  std::string free_rows(const row_table& table) const override;
-  std::string abandoned_rows(const row_table& table) const override;
   /// Rows need no locks besides the file's, so such a transaction must be BEGIN IMMEDIATE.
   std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
-  std::string claim(const sql::claim_request& request) const override;
-  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
-  std::string add_columns(const row_table& table) const override;
 
  private:
   const std::shared_ptr<lease_file> file_;
@@ -59,7 +56,7 @@ class sqlite_application_database final : public sql::application_database {
 class sqlite_admin final : public sql::lease_admin {
  public:
   sqlite_admin(lease_file& file, sleeping_waiters& waiters, const sql::application_database& application)
-      : lease_admin(file.names, '"', file.sql.statement(statement_id::latest).sql),
+      : lease_admin(file.names, file.row_sql, file.sql.statement(statement_id::latest).sql),
         file_(file),
         waiters_(waiters),
         application_(application) {}
@@ -73,11 +70,7 @@ class sqlite_admin final : public sql::lease_admin {
  private:
   bool may_wait(fault& why) const noexcept override { return application_.caller_may_wait(why); }
   reply count_waiters(sql::sql_connection& on, std::vector<holder_info>& of) override;
-  sql::tables_id tables() const noexcept override { return file_.tables(); }
-  row_question holder_of(const row_id& row) const override;
-  row_question holders_in(const row_table& table, std::size_t limit) const override;
-  row_question revoke_holder_of(const row_id& row) const override;
-  row_question tables_with_locks(std::string_view name) const override;
+  table_question tables_with_locks(std::string_view name) const override;
   reply describe(sql::sql_connection& on, row_table& table) const override;
 
   lease_file& file_;

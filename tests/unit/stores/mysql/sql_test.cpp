@@ -290,14 +290,14 @@ TEST_CASE("mysql row sql: a version that is the fence is raised once and proves 
   CHECK(count(take, "`version` + 1") == 1);
   CHECK_THAT(take, ContainsSubstring("DIV 1000000)"));  // whole seconds, up
   for (const auto& text : {s.sql.change(s.about(verb::extend)), s.sql.change(s.about(verb::release)),
-                           s.sql.verify(s.about(verb::poll)).text, s.sql.change(s.about(verb::cancel))}) {
+                           s.sql.about(s.about(verb::poll), stores::sql::row_statement::verify).text, s.sql.change(s.about(verb::cancel))}) {
     INFO(text);
     CHECK(text.find("version") == std::string::npos);
     CHECK_THAT(text, ContainsSubstring("IN ('" + me + "', '" + me + "+')"));
   }
   const row_sql own(by_session());
   for (const auto& text : {own.sql.change(own.about(verb::extend)), own.sql.change(own.about(verb::release)),
-                           own.sql.verify(own.about(verb::poll)).text}) {
+                           own.sql.about(own.about(verb::poll), stores::sql::row_statement::verify).text}) {
     INFO(text);
     CHECK_THAT(text, ContainsSubstring("`lock_fence` = 7"));
     CHECK(text.find("version") == std::string::npos);  // raised by grants alone
@@ -315,7 +315,7 @@ TEST_CASE("mysql row sql: claims of composite ids name the columns one by one") 
   CHECK(s.sql.rows_by_id(table, rows) ==
         "((`orders`.`region` = 1 AND `orders`.`name` = _utf8mb4 X'69742773') OR (`orders`.`region` = 2 AND "
         "`orders`.`name` = 'b'))");
-  CHECK_THAT(s.sql.claim({table, rows, s.session, 1, {}}, session_zone::utc),
+  CHECK_THAT(s.sql.claim({table, rows, s.session, 1, {}}),
              ContainsSubstring("`lock_fence` = `lock_fence` + 1"));
 }
 
