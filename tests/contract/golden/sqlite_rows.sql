@@ -631,7 +631,7 @@ COMMIT
 == operators, 1: take -> 1 yes
 UPDATE "order 1" SET "lock_owner" = :owner, "lock_fence" = COALESCE("lock_fence", 0) + 1, "version" = "version" + 1, "lock_expires_at_us" = :expiry WHERE "id" = :id1 AND ("lock_owner" IS NULL OR "lock_owner" = '' OR ("lock_expires_at_us" <= :now OR "lock_expires_at_us" > :horizon)) RETURNING "lock_fence"
 == inspect
-SELECT "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us" IS NULL, s."id" IS NULL OR (s."boot" <> :boot AND s."expires_at_us" > :now + s."ttl_us"), CASE WHEN "order 1"."lock_expires_at_us" > :row_now + <number> T ... T JOIN "dlock_session" s ON lower(hex(s."id")) = substr("order 1"."lock_owner", 1, 32) WHERE "order 1"."id" IN (<nonce>) (514 bytes, 849c56e9c6fd7f6e)
+SELECT "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us" IS NULL, s."id" IS NULL OR (s."boot" <> :boot AND s."expires_at_us" > :now + s."ttl_us"), CASE WHEN "order 1"."lock_expires_at_us" > :row_now + <number> T ... LEFT JOIN "dlock_session" s ON lower(hex(s."id")) = substr("order 1"."lock_owner", 1, 32) WHERE "order 1"."id" = <nonce> (511 bytes, a7cee4dcad2b2156)
 == list
 SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ...  AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most (658 bytes, e55259d1f059ec02)
 == overview
@@ -642,7 +642,7 @@ SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALE
 == held rows
 SELECT "order 1"."id", "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us" IS NULL, s."id" IS NULL OR (s."boot" <> :boot AND s."expires_at_us" > :now + s."ttl_us"), CASE WHEN "order 1"."lock_expires_at_us" > :row_ ...  COALESCE("order 1"."lock_expires_at_us" - :row_now, s."expires_at_us" - :now) END > 0) ORDER BY "order 1"."id" LIMIT 10 (787 bytes, 981b32fecc73520d)
 == revoke
-UPDATE "dlock_session" SET "revoked" = 1 WHERE lower(hex("id")) = ( SELECT substr("order 1"."lock_owner", 1, 32) FROM "order 1" WHERE "order 1"."id" IN (<nonce>) AND "order 1"."lock_expires_at_us" IS NULL)
+UPDATE "dlock_session" SET "revoked" = 1 WHERE lower(hex("id")) = ( SELECT substr("lock_owner", 1, 32) FROM "order 1" WHERE "id" = <nonce> AND "lock_expires_at_us" IS NULL AND "lock_owner" LIKE '________________________________/<tables>____________%')
 == clean-up
 SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now ORDER BY "id" LIMIT :most
 SELECT "lock_key" FROM "dlock_lock" WHERE "lock_key" > :after ORDER BY "lock_key" LIMIT 1 OFFSET :window
