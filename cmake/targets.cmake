@@ -24,6 +24,11 @@ function(dlock_add_pch target)
   target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${arg_LIBS})
   target_include_directories(${target} PRIVATE ${arg_INCLUDES})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
+  if(arg_LIBS)
+    # Without ccache, for which a header of ours with another comment is the same header: g++ compares the bytes, takes the
+    # header for one that the precompiled one lacks, and reads it twice.
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "")
+  endif()
   dlock_target_defaults(${target})
 endfunction()
 

@@ -199,10 +199,10 @@ store_url store_url::parse(std::string_view text) {
   if (file) rest.remove_prefix(2);
   const bool has_authority = !file && rest.substr(0, 2) == "//";
   if (!has_authority && url.scheme == "mysql") {
-    bad("mysql: goes on with two slashes: mysql://user:password@host/database");
+    bad("mysql: must be followed by two slashes: mysql://user:password@host/database");
   }
   if (!has_authority && is_redis(url.scheme)) {
-    bad(url.scheme + ": goes on with two slashes: " + url.scheme + "://host:port");
+    bad(url.scheme + ": must be followed by two slashes: " + url.scheme + "://host:port");
   }
   const auto query = rest.find('?');
   const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Measures what this server can do, in a few seconds.
 #include <fmt/format.h>
 #include <unistd.h>

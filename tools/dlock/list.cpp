@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // The holders of locks: list, show, force.
 #include <fmt/format.h>
 

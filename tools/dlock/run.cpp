@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Runs a command under a lock.
 #include <fcntl.h>
 #include <fmt/format.h>

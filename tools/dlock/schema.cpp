@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Prints the statements for a DBA, so that programs need no right to make tables. The texts are those of sql/.
 #include <fmt/format.h>
 

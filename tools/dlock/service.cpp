@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Occasional tasks of operators: doctor, gc.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Draws event logs as a picture.
 #include <fmt/format.h>
 

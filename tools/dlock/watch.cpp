@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
 // Reports each change of a key's holder.
 #include <fmt/chrono.h>
 

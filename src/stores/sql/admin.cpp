@@ -141,7 +141,7 @@ reply lease_admin::inspect(connection& connection, const request& key, std::vect
     if (key.row == nullptr)
       return select_held(on, "AND l.{lock.lock_key} = :key", {{"key", sql_bytes{key.resource}}}, found);
     sql_rows rows;
-    auto answer = on.read({rows_.holder_of(*key.row), "look at a row"}, rows_.clocks(*key.row->table), rows);
+    auto answer = on.read({rows_.holder_of(*key.row), "inspect a row"}, rows_.clocks(*key.row->table), rows);
     if (rows.empty()) return answer;
     if (auto info = holder_in_row(rows.front(), 0, *key.row->table, rows_.tables())) found.push_back(std::move(*info));
     return answer;
@@ -310,7 +310,7 @@ reply lease_admin::row_tables(connection& connection, std::string_view name,
 
 reply lease_admin::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
                              std::vector<held_row>& found) noexcept {
-  return attempt(connection, "look at held rows", [&](sql_connection& on) {
+  return attempt(connection, "list held rows", [&](sql_connection& on) {
     sql_rows rows;
     auto answer = on.read({rows_.holders_in(*table, limit), "list held rows"}, rows_.clocks(*table), rows);
     const auto columns = table->id.size();

@@ -93,7 +93,7 @@ WHERE {row}
 )"},
 
     // Fails if a transaction has the row locked.
-    {"ask for a row", R"(
+    {"check a row's lock", R"(
 SELECT 1
 FROM {table}
 WHERE {row}

@@ -234,7 +234,7 @@ TEST_CASE("redlock: a URL that names too little or something twice is refused") 
   check_url_refused("redlock://a,b,c?scheme=setnx", "there is no scheme=");
   check_url_refused("redlock://a,b,c?fences=clock", "unknown parameter 'fences' for redlock");
   check_url_refused("redlock://a,b,c?master_timeout=0", "master_timeout=0 is not 1 to 86400000");
-  check_url_refused("redlock:a,b,c", "redlock: goes on with two slashes");
+  check_url_refused("redlock:a,b,c", "redlock: must be followed by two slashes");
   CHECK(open_store("redlock://me:secret@a,b,c,d/2")->name() == "redlock://me:***@a,b,c,d/2");
 }
 

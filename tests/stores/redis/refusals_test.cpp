@@ -17,7 +17,7 @@ void check_refused(const std::string& url, const std::string& why) {
 
 TEST_CASE("redis refusals: a server that promises less than is asked for is named with what it promises") {
   const redis_server nothing({"--appendonly", "no"});
-  check_refused(nothing.url(), "persistence=everysec is asked for, and the server promises none");
+  check_refused(nothing.url(), "persistence=everysec is required, and the server promises none");
   check_refused(nothing.url("&persistence=always"), "Set appendonly yes, appendfsync always");
   CHECK_NOTHROW(open_store(nothing.url("&persistence=none"))->prepare());
   const redis_server mostly({"--appendfsync", "everysec"});

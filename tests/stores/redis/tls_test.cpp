@@ -142,7 +142,7 @@ TEST_CASE("redis tls: parameters that contradict each other are refused") {
   check_url_refused("redis://a?tls_ca=f", "does not go with tls_ca");
   check_url_refused("rediss://a?tls_cert=f", "tls_cert and tls_key need each other");
   check_url_refused("redis:///0?socket=/x&tls=verify", "tls= and socket= exclude each other");
-  check_url_refused("rediss:a", "rediss: goes on with two slashes");
+  check_url_refused("rediss:a", "rediss: must be followed by two slashes");
 }
 
 TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is waited for breaks no connection") {

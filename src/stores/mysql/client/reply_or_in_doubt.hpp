@@ -48,7 +48,7 @@ void tell_fence(mysql_connection& connection, Select&& select, reply& answer) {
   if (answer.fence != 0) return;
   // Granted, but with an unknown fence: like a grant without a reply it is cancelled by session and nonce.
   if (said == outcome::yes) {
-    answer.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
+    answer.why = make_own_fault("read the fence: the row no longer has the values of the grant", true, true);
     connection.note_error(answer.why);
   }
   answer.why.transient = answer.why.connection = true;

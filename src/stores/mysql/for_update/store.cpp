@@ -291,7 +291,7 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
 bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const {
   if (!client_.is_mariadb()) return polled.why.native == static_cast<int>(mysql_lock_wait_timeout);
   ++polled.statements;
-  return by.read(fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", rows.table, rows.shared), "look at a table")
+  return by.read(fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", rows.table, rows.shared), "check a table")
       .why.contended;
 }
 

@@ -209,7 +209,7 @@ verification mysql_application_database::release_of(const request& grant) const 
 }
 
 reply mysql_application_database::blocker(connection& on, const request& key, connection_identity& out) noexcept {
-  return sql::attempt<lease_connection>(on, "look for a verified transaction", [&](auto& with) {
+  return sql::attempt<lease_connection>(on, "find a verified transaction", [&](auto& with) {
     // A row of the application has no column for the number of a connection.
     if (key.row != nullptr) return reply{.result = outcome::no};
     const auto text = sql::write_values(tables_.sql.text(text_id::verifiers), {{"key", mysql_literal(key.resource)}});

@@ -20,7 +20,7 @@ reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql
   const auto text = asked.row != nullptr ? rows.ask(*asked.row)
                                          : sql::write_values(statements.text(text_id::ask_for_row),
                                                              {{"key", mysql_literal(asked.resource)}});
-  auto answer = on.read(text, "ask for a row");
+  auto answer = on.read(text, "check a row's lock");
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
   return answer;
 }
@@ -56,7 +56,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
                                        {"wake_id", mysql_literal(tables_.waiters.table().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
   mysql_rows rows;
-  auto others = with.read(text, "look for waiters", &rows);
+  auto others = with.read(text, "find waiters", &rows);
   others.statements += answer.statements;
   if (others.result != outcome::yes) {
     others.result = outcome::failed;  // a read: nothing of it can be done later

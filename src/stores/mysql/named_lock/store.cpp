@@ -290,8 +290,8 @@ reply named_lock_store::revoke(connection& connection, const request& key) noexc
       return answer;
     }
     return refuse(
-        fmt::format("a named lock is freed by its own connection alone. KILL {0} at the server ends that "
-                    "one, with all locks that it holds; its process notices at its next renewal",
+        fmt::format("only its own connection can release a named lock. KILL {0} at the server ends that "
+                    "connection with all its locks; its process notices at its next renewal",
                     answer.holder.fence));
   });
 }

@@ -104,7 +104,7 @@ void parked_connection::leave_to_parent() noexcept {
 /// one sleeper may delay every KILL and every new connection by 2 s.
 bool parked_connection::sleep(fault& why) {
   if (has_wake_id_ &&
-      parked_->query("DO RELEASE_LOCK(" + wake_id_name() + ")", "free the wake id", nullptr, nullptr, why) !=
+      parked_->query("DO RELEASE_LOCK(" + wake_id_name() + ")", "release the wake id", nullptr, nullptr, why) !=
           outcome::yes &&
       !parked_->usable()) {
     return broken(why);
@@ -120,7 +120,7 @@ bool parked_connection::sleep(fault& why) {
 bool parked_connection::confirm(fault& why) {
   for (int tries = 0; tries != most_confirmations; ++tries) {
     mysql_rows rows;
-    if (!ask(fmt::format("SELECT IS_USED_LOCK({})", wake_id_name()), "look for the wake id", &rows, why)) return false;
+    if (!ask(fmt::format("SELECT IS_USED_LOCK({})", wake_id_name()), "find the wake id", &rows, why)) return false;
     if (const auto holder = unsigned_of(rows.at(0).at(0)); holder != 0) {
       if (holder == parked_->identity().id) return true;
       return fail(why,

@@ -14,7 +14,7 @@
 namespace dlock::stores::mysql::parked {
 
 inline constexpr std::string_view no_wake_by_proxy =
-    "a proxy stands between here and the server, and gives connections numbers of its own: no KILL QUERY is sent by it";
+    "a proxy between here and the server has connection numbers of its own, so no KILL QUERY is sent through it";
 
 /// Two connections to one server. One sleeps there and holds the process's wake id, a named lock, until KILL QUERY ends
 /// the sleep; the other one sends statements meanwhile. Functions that return false set `why`; its `connection` says

@@ -212,7 +212,7 @@ bool parked_waiters::connected(const std::stop_token& stop) {
   if (link_.alive()) return true;
   lost();
   if (!at_server([&](fault& why) {
-        return link_.connect(client_, stop, why) && link_.ask(sql_.fits, "look at the waiter table", nullptr, why);
+        return link_.connect(client_, stop, why) && link_.ask(sql_.fits, "check the waiter table", nullptr, why);
       })) {
     return false;
   }
@@ -297,7 +297,7 @@ bool parked_waiters::break_cycles(clock::time_point now) {
   const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
   mysql_rows rows;
-  if (!ask(sql_.nested, "look for cycles of waiters", &rows)) return false;
+  if (!ask(sql_.nested, "find cycles of waiters", &rows)) return false;
   std::vector<sql::nested_waiter> waiters;
   std::map<std::string, std::uint64_t, std::less<>> sleepers;
   std::string keys;
@@ -317,7 +317,7 @@ bool parked_waiters::break_cycles(clock::time_point now) {
   rows.clear();
   // Read after the waiters, so that a lock that was released meanwhile does not count as held.
   if (!keys.empty() &&
-      !ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for cycles of waiters", &rows)) {
+      !ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "find cycles of waiters", &rows)) {
     return false;
   }
   std::map<std::string, sql::present_grant> grants;
@@ -423,7 +423,7 @@ bool parked_waiters::look(clock::time_point now) {
   look_after_ = std::min(4 * look_after_, last_look);
   if (keys.empty()) return true;
   mysql_rows rows;
-  if (!ask(sql::write_values(sql_.look, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}}), "look at keys",
+  if (!ask(sql::write_values(sql_.look, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}}), "poll keys",
            &rows)) {
     return false;
   }
@@ -457,14 +457,14 @@ bool parked_waiters::look(clock::time_point now) {
   if (missed_ < most_missed) return true;
   missed_ = 0;
   return give_up(
-      "keys become free and nobody wakes those who wait: another user may lack the right to, or the network is slow");
+      "keys become free and no waiter is woken: another user may lack the right to do it, or the network is slow");
 }
 
 bool parked_waiters::drop_dead_rows(clock::time_point now) {
   if (now < dead_rows_at_) return true;
   dead_rows_at_ = now + dead_rows_every;
   mysql_rows rows;
-  if (!ask(sql_.dead, "look for dead waiters", &rows)) return false;
+  if (!ask(sql_.dead, "find dead waiters", &rows)) return false;
   std::string which;
   for (const auto& row : rows) {
     which += fmt::format("{}({})", which.empty() ? "" : " OR ",

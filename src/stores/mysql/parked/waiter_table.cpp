@@ -27,7 +27,7 @@ constexpr sql::named_part words[] = {
      " AND IS_USED_LOCK(CONCAT('dlock.', HEX(e.{waiter.wake_id}), '.p')) IS NOT NULL)"},
 };
 
-constexpr auto look_at_it = "look at the waiter table";
+constexpr auto look_at_it = "check the waiter table";
 
 constexpr const char* fits_sql = R"(
 SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}{and_held}

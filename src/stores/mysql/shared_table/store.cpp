@@ -107,7 +107,7 @@ reply shared_table_store::change_unlocked(native& with, const request& request) 
   const auto known = sql();
   auto answer = with.read(fmt::format("SELECT 1 FROM {} WHERE {}={} FOR UPDATE NOWAIT", known->table,
                                       known->key.quoted(), value_literal(known->key, request.resource)),
-                          "ask for a row");
+                          "check a row's lock");
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // it only reads
   if (answer.result != outcome::yes) return answer;
   answer = change(with, request);

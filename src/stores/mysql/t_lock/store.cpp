@@ -177,8 +177,8 @@ reply t_lock_store::stay(native& with, const request& request) {
 reply t_lock_store::leave(native& with, const request& request) {
   if (holds_.spent(request)) {
     auto answer = refuse(
-        "in the name of a request a release is sent once: the key is free now, or when the time of all that the "
-        "request holds is over");
+        "a release in the name of a request is sent only once: the key is free now, or when the longest ttl of the "
+        "request is over");
     answer.statements = 0;
     return answer;
   }

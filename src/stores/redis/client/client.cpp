@@ -123,7 +123,7 @@ store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentin
     if (response.size() != 2) continue;  // the reply to AUTH
     return {std::string(response[0].text()), static_cast<std::uint16_t>(response[1].number())};
   }
-  throw std::runtime_error("the sentinel says something strange");
+  throw std::runtime_error("the sentinel's answer is no address");
 }
 
 std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint& host, clock::time_point until,

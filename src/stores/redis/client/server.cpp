@@ -81,9 +81,8 @@ std::string server_facts::refusal(const redis_settings& settings) const {
   }
   if (keeps < settings.least) {
     return because(fmt::format(
-        "persistence={} is asked for, and the server promises {}: what it loses in a crash may be locked "
-        "twice then. Set "
-        "appendonly yes{}, or say persistence={} if that may be",
+        "persistence={} is required, and the server promises {}: a crash may lose grants, whose keys are then granted "
+        "twice. Set appendonly yes{}, or allow that by persistence={}",
         name_of(settings.least), name_of(keeps),
         settings.least == persistence::always ? ", appendfsync always and no-appendfsync-on-rewrite no" : "",
         name_of(keeps)));
