@@ -37,38 +37,6 @@ void flatten(const odb::query_base& from, range expression, std::vector<range>& 
   flatten(from, {last.data + 1, expression.end - 1}, leaves);
 }
 
-/// ODB can append a whole query to another one, but not an expression of it. No function returns a parameter, so this
-/// casts as query-dynamic.hxx says of a clause: "data points to query_param".
-odb::query_base copy(const odb::query_base& from, range expression) {
-  odb::query_base query;
-  for (auto at = expression.begin; at != expression.end; ++at) {
-    const auto& each = from.clause()[at];
-    switch (each.kind) {
-      case part::kind_column: query.append(each.native_info); break;
-      case part::kind_param_val:
-      case part::kind_param_ref:
-        // By reference, because the value lives in `from`.
-        query.append_ref(reinterpret_cast<const odb::query_param*>(each.data)->value, each.native_info);
-        break;
-      case part::kind_native: query.append(from.strings()[each.data]); break;
-      case part::op_add:
-      case part::op_and:
-      case part::op_or:
-      case part::op_eq:
-      case part::op_ne:
-      case part::op_lt:
-      case part::op_gt:
-      case part::op_le:
-      case part::op_ge:
-        // `data` is the index of the left side's last part.
-        query.append(each.kind, each.data - expression.begin);
-        break;
-      default: query.append(each.kind, each.data);
-    }
-  }
-  return query;
-}
-
 bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Whether that whole word is at that place, in any case. `word` is in capitals.
@@ -121,34 +89,32 @@ bool names_column_of(std::string_view text, const std::string& alias) {
 
 }  // namespace
 
-claim_query::claim_query(const odb::query_base& from) {
-  if (from.const_true()) return;
+claim_query::claim_query(const odb::query_base& from) : query_(from) {
+  if (from.const_true()) query_.clear();
   std::vector<range> leaves;
-  flatten(from, {0, from.clause().size()}, leaves);
-  const auto add = [](odb::query_base& to, const odb::query_base& more) { to.empty() ? to = more : to += more; };
-  bool ordered = false;
+  flatten(query_, {0, query_.clause().size()}, leaves);
+  // ODB puts whole queries together. It takes none apart, because no function returns a parameter. So the parenthesis
+  // that closes the condition goes into the text that follows it. query_ is a copy, and not const.
+  auto& texts = const_cast<odb::query_base::strings_type&>(query_.strings());
   for (const auto& leaf : leaves) {
-    const auto& first = from.clause()[leaf.begin];
+    const auto& first = query_.clause()[leaf.begin];
     if (leaf.end - leaf.begin != 1 || first.kind != part::kind_native) {
-      add(ordered ? order_ : condition_, copy(from, leaf));
+      has_condition_ = has_condition_ || !ordered_;
       continue;
     }
-    const std::string& text = from.strings()[first.data];
+    auto& text = texts[first.data];
     const auto at = find_order(text);
-    const auto before = text.substr(0, at);
-    if (!blank(before)) add(ordered ? order_ : condition_, odb::query_base(before));
-    if (at != text.size()) {
-      ordered = true;
-      add(order_, odb::query_base(text.substr(at)));
-    }
+    if (ordered_) continue;
+    ordered_ = at != text.size();
+    has_condition_ = has_condition_ || !blank(std::string_view(text).substr(0, at));
+    if (ordered_ && has_condition_) text.insert(at, ") ");
   }
 }
 
 odb::query_base claim_query::narrowed(const std::string& more) const {
-  if (condition_.empty()) return odb::query_base(more) + order_;
-  auto query = odb::query_base(more + " AND (") + condition_;
-  query += ")";
-  return order_.empty() ? query : query + order_;
+  if (!has_condition_) return odb::query_base(more) + query_;
+  const auto query = odb::query_base(more + " AND (") + query_;
+  return ordered_ ? query : query + ")";
 }
 
 bool joins_tables(const odb::query_base& query, const entity_columns& entity, const std::string& own,

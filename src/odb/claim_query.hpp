@@ -12,7 +12,7 @@
 
 namespace dlock::detail {
 
-/// A query whose condition may be narrowed. It refers to the parameters of `from`, which must outlive it.
+/// A query whose condition may be narrowed.
 class claim_query {
  public:
   /// Throws std::invalid_argument for a query that has more than a condition and an ORDER BY.
@@ -22,8 +22,9 @@ class claim_query {
   odb::query_base narrowed(const std::string& more) const;
 
  private:
-  odb::query_base condition_{};  // empty if the query is for all rows
-  odb::query_base order_{};      // begins with ORDER BY; may be empty
+  odb::query_base query_;  // if it has a condition and an order, a ')' stands between them
+  bool has_condition_ = false;
+  bool ordered_ = false;
 };
 
 /// Whether ODB's SELECT for the query reads other tables than `own` outside its sub-queries.
