@@ -57,13 +57,15 @@ class starvation_detector {
   bool overlooked(instant now) const noexcept {
     return starving_ || (passed_over_ >= often && now - first_poll_ >= patience);
   }
+  /// How often the waiter saw the key change hands.
+  unsigned passed_over() const noexcept { return passed_over_; }
   /// Whether it sends another take though the key was held; counts the takes since the last pause. A process that takes
   /// the key again and again yields it for tenure_yield. A take that follows a poll comes too late for that if each of
   /// them takes half that time, and so does one that follows a notification, which nearer waiters get sooner.
   bool insists(instant now) noexcept;
   /// How long it lets others ask first after a notification. `rivals`: tenure_tracker::rivals().
   microseconds courtesy(unsigned rivals) const noexcept {
-    return std::min((rivals - std::min(rivals, passed_over_)) * waiter_precedence, tenure_yield);
+    return std::min((rivals - std::min(rivals, passed_over())) * waiter_precedence, tenure_yield);
   }
   /// When the grant that was polled last was seen for the first time.
   instant seen_since() const noexcept { return grant_since_; }
