@@ -25,6 +25,8 @@ class store_fixture {
   virtual std::shared_ptr<store> open() = 0;
   /// Lets so much time pass there, or a little more.
   virtual void pass(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
+  /// From now on time passes there by pass() only, for stores that are opened later.
+  virtual void stop_clock() {}
   /// The clock that services on it go by. It runs by itself from now on.
   virtual environment& time() { return system_time(); }
   /// How much later than asked for an expiry may be, where a column keeps whole seconds.

@@ -7,6 +7,7 @@
 #include "dlock/async.hpp"
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/scarce_memory.hpp"
 
 using namespace dlock::test;
@@ -15,31 +16,21 @@ using namespace dlock;
 namespace {
 
 /// Another store, which always has memory: what a store does without is its own matter.
-class ample_store final : public store {
+class ample_store final : public forwarding_store {
  public:
-  explicit ample_store(std::shared_ptr<store> inner) : inner_(std::move(inner)) {}
-
-  const std::string& name() const noexcept override { return inner_->name(); }
-  capabilities caps() const noexcept override { return inner_->caps(); }
-  void prepare() override { inner_->prepare(); }
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
-    return inner_->connect(limit, why);
-  }
+  using forwarding_store::forwarding_store;
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
     const ample_memory here;
-    inner_->execute(connection, requests, replies);
+    inner().execute(connection, requests, replies);
   }
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override {
     const ample_memory here;
-    return inner_->session(connection, action, record);
+    return inner().session(connection, action, record);
   }
   bool terminate(connection& connection, const connection_identity& lost) noexcept override {
     const ample_memory here;
-    return inner_->terminate(connection, lost);
+    return inner().terminate(connection, lost);
   }
-
- private:
-  const std::shared_ptr<store> inner_;
 };
 
 struct memory_fixture : engine_fixture {

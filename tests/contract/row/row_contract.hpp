@@ -5,7 +5,6 @@
 /// for a store links them (library dlock_row_contract) and defines make_row_fixture().
 
 #include "contract/store/store_contract.hpp"
-#include "dlock/lock_key.hpp"
 #include "dlock/store_interface/row_table.hpp"
 
 namespace dlock::test {
@@ -70,8 +69,6 @@ class row_fixture : public store_fixture {
   virtual std::shared_ptr<store> open_other_tables() { return nullptr; }
   /// Whether a transaction that verified lets others go on with other rows (SQLite: no).
   virtual bool locks_rows() const = 0;
-  /// Statements on this connection wait for locked rows for 20 s. Where it locks rows.
-  virtual void wait_long_for_locks(connection&) {}
 };
 
 /// Defined by the program of each store.
@@ -111,31 +108,16 @@ class row_scene {
   void insert(const lock_key& row);
 };
 
-/// An actor that locks rows.
+/// An actor in the place of a scene, which knows what it writes into rows.
 class row_actor : public actor {
  public:
   explicit row_actor(row_scene& scene, microseconds session_ttl = for_long)
       : actor(*scene.fixture, session_ttl), tables(scene.fixture->tables_id()) {}
 
-  /// Our request about a row (or a key), with the last nonce.
-  request about(verb action, const lock_key& row) const;
-  /// Takes of all of them, each an attempt of its own.
-  std::vector<request> takes(const std::vector<lock_key>& rows, microseconds own_ttl = 0us);
-  reply take(const lock_key& row, microseconds own_ttl = 0us);
-  /// take(); a failure if it is not granted. The fence.
-  std::uint64_t acquire(const lock_key& row, microseconds own_ttl = 0us);
-  reply take_over(const lock_key& row, const seen& holder, microseconds own_ttl = 0us);
-  reply extend(const lock_key& row, std::uint64_t fence, microseconds own_ttl);
-  reply release(const lock_key& row, std::uint64_t fence);
-  reply cancel(const lock_key& row);
-  reply poll(const lock_key& row) { return run(about(verb::poll, row)); }
-  seen at(const lock_key& row);
-  /// The request whose verification proves our grant.
-  request grant(const lock_key& row, std::uint64_t fence) const;
-  std::string verify_text(const lock_key& row, std::uint64_t fence) const {
+  std::string verify_text(resource_name row, std::uint64_t fence) const {
     return store->transactions()->verification_of(grant(row, fence)).text;
   }
-  std::string release_text(const lock_key& row, std::uint64_t fence) const {
+  std::string release_text(resource_name row, std::uint64_t fence) const {
     return store->transactions()->release_of(grant(row, fence)).text;
   }
   /// "<session>/<tables><nonce>": what our last attempt writes.

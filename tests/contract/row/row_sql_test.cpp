@@ -370,39 +370,6 @@ TEST_CASE("row batch: of two requests that the database takes for the same row o
   CHECK(outcomes(a.run(after(asked, verb::cancel, replies))) == answers{yes, no, yes, yes});
 }
 
-TEST_CASE("row batch: a row that another program's transaction has locked neither stalls nor fails the others") {
-  const auto action = GENERATE(verb::take, verb::release, verb::cancel);
-  const auto id = GENERATE(row_id_kind::integer, row_id_kind::composite);
-  row_scene s({.id = id});
-  row_actor a(s), b(s);
-  if (!s.fixture->locks_rows()) return;  // one writer for the whole file
-  constexpr std::size_t many = 16, locked = 7, held = 3;
-  std::vector<lock_key> rows;
-  for (std::size_t i = 0; i != many; ++i) rows.push_back(s.make_numbered(static_cast<std::int64_t>(i)));
-  b.acquire(rows[held]);
-  auto asked = a.takes(rows);
-  if (action != verb::take) asked = after(asked, action, a.run(asked));
-  s.app->begin();
-  s.set("payload=payload+1", rows[locked]);
-  s.fixture->wait_long_for_locks(*a.connection);
-  const auto began = std::chrono::steady_clock::now();
-  const auto replies = a.run(asked);
-  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
-  check_statements(s, replies, 3);
-  for (std::size_t i = 0; i != many; ++i) {
-    INFO(i << ": " << replies[i].why.text);
-    CHECK(replies[i].result == (i == locked ? failed : i == held ? no : yes));
-    CHECK(replies[i].why.contended == (i == locked));
-    CHECK_FALSE(replies[i].why.connection);
-    if (action == verb::take) CHECK(replies[i].fence == (i == locked || i == held ? 0u : 1u));
-  }
-  s.app->commit();
-  CHECK(a.at(rows[locked]).holder == (action == verb::take ? id128{} : a.id));
-  CHECK(b.at(rows[held]).holder == b.id);
-  CHECK(s.number("payload", rows[locked]) == 1);
-  CHECK(outcomes(a.run({asked[locked], asked[held]})) == answers{yes, no});
-}
-
 TEST_CASE("row batch: the rows of acquire_all are taken and released by few statements") {
   row_scene s;
   lock_service locks(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});

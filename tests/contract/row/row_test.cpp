@@ -67,27 +67,6 @@ TEST_CASE_METHOD(two_row_actors, "row: an attempt before frees and extends nothi
   check_refused(a);
 }
 
-TEST_CASE_METHOD(two_row_actors, "row: an expiry of its own ends the lock when it has passed, and not a moment before",
-                 "[T30]") {
-  const auto now = [&] { return std::stoll(*s.app->one("SELECT " + s.fixture->expiry(0us))); };
-  for (int round = 0; round != 5; ++round) {
-    a.acquire(row, for_long);
-    // Near enough that a mistake of 200 ms would give it away at once.
-    const auto end = now() + 190'000;
-    REQUIRE(s.set(s.table->expires_at + "=" + std::to_string(end), row) == 1);
-    reply taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
-    auto answered = now();
-    for (; taken.result != outcome::yes && answered < end + 20'000'000; answered = now()) {
-      s.fixture->pass(5ms);
-      taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
-    }
-    REQUIRE(answer(taken) == outcome::yes);
-    CHECK(answered >= end);
-    CHECK(answered < end + 10'000'000);
-    REQUIRE(answer(b.release(row, taken.fence)) == outcome::yes);
-  }
-}
-
 TEST_CASE_METHOD(two_row_actors, "row: a dead holder's row is taken over by the attempt that was seen", "[T57]") {
   const auto fence = a.acquire(row);
   a.close();
@@ -256,6 +235,28 @@ TEST_CASE("row column: what others may take is what we may not trust, to the sec
   FAIL("no second was long enough");
 }
 
+TEST_CASE("row column: a lock ends in the second after its expiry, as other programs have it, and not before",
+          "[T30]") {
+  shared_scene s;
+  s.fixture->stop_clock();  // in a whole second
+  row_actor a(s), b(s);
+  const auto row = s.make(1);
+  s.fixture->pass(900ms);
+  const auto fence = a.acquire(row, 10s);  // until 10.9 s, rounded up
+  s.fixture->pass(11'100ms - 1us);
+  const seen last = b.at(row);
+  CHECK_FALSE(last.expired);
+  CHECK(last.remaining == 1us);
+  CHECK(answer(b.take(row, 10s)) == outcome::no);
+  CHECK(answer(b.take_over(row, last, 10s)) == outcome::no);
+  const bool extended = GENERATE(false, true);
+  if (extended) CHECK(answer(a.extend(row, fence, 10s)) == outcome::yes);
+  s.fixture->pass(extended ? 11s + 1us : 1us);
+  CHECK(b.at(row).expired);
+  CHECK(answer(a.extend(row, fence, 10s)) == outcome::no);
+  CHECK(answer(GENERATE(false, true) ? b.take(row, 10s) : b.take_over(row, last, 10s)) == outcome::yes);
+}
+
 TEST_CASE("row column: an expiry is rounded up, and an extension never shortens") {
   shared_scene s;
   row_actor a(s), b(s);
@@ -392,26 +393,12 @@ TEST_CASE("row: rows that renew their own expiry are locked together with keys k
 
 // Rows as operators see them.
 
-namespace {
-
-std::vector<holder_info> inspected(const row_actor& actor, const lock_key& row) {
-  std::vector<holder_info> out;
-  CHECK(answer(actor.store->admin()->inspect(*actor.connection, {.row = row.row()}, out)) == outcome::yes);
-  return out;
-}
-
-outcome revoked(const row_actor& actor, const lock_key& row) {
-  return answer(actor.store->admin()->revoke(*actor.connection, {.row = row.row()}));
-}
-
-}  // namespace
-
 TEST_CASE_METHOD(two_row_actors, "row inspection: a verified row is still its holder's") {
   const auto fence = a.acquire(row);
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
-  REQUIRE(inspected(b, row).size() == 1);
-  CHECK(inspected(b, row)[0].session == a.id);
-  CHECK(revoked(b, row) == outcome::yes);
+  REQUIRE(b.inspected(row).size() == 1);
+  CHECK(b.inspected(row)[0].session == a.id);
+  CHECK(b.revoke(row) == outcome::yes);
 }
 
 TEST_CASE("row inspection: another program's lock is shown by what that wrote") {
@@ -419,7 +406,7 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote") 
   row_actor a(s);
   const auto row = s.make(1);
   REQUIRE(s.app->run(s.fixture->plain_take(*s.table, s.where(row), "java-7", 60)) == 1);
-  const auto theirs = inspected(a, row);
+  const auto theirs = a.inspected(row);
   REQUIRE(theirs.size() == 1);
   CHECK_FALSE(theirs[0].session);
   CHECK(theirs[0].label == "java-7");
@@ -427,9 +414,9 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote") 
   CHECK_FALSE(theirs[0].dead);
   CHECK(theirs[0].remaining > 55s);
   CHECK(theirs[0].remaining < 63s);
-  CHECK(revoked(a, row) == outcome::no);
+  CHECK(a.revoke(row) == outcome::no);
   s.set(s.table->expires_at + "=" + s.fixture->plain_expiry(-5), row);
-  CHECK(inspected(a, row).empty());
+  CHECK(a.inspected(row).empty());
 }
 
 // Verification inside a transaction of the application's, of rows and of keys.
@@ -495,10 +482,10 @@ TEST_CASE_METHOD(two_row_actors, "verification: of what is not ours any more cha
   for (const std::uint64_t other : {0U, 2U}) {
     CHECK(s.app->run(c.verify_text(key, other)) == 0);
     CHECK(s.app->run(c.release_text(key, other)) == 0);
-    CHECK(answer(c.actor::release("k", other)) == outcome::no);
+    CHECK(answer(c.release("k", other)) == outcome::no);
   }
   CHECK(s.app->run(d.verify_text(key, 1)) == 0);
-  CHECK(answer(c.actor::release("k", 1)) == outcome::yes);
+  CHECK(answer(c.release("k", 1)) == outcome::yes);
   CHECK(s.app->run(c.verify_text(key, 1)) == 0);
 }
 
@@ -507,8 +494,8 @@ TEST_CASE_METHOD(one_row_actor,
   const auto row = s.make(1);
   const lock_key key("k");
   REQUIRE(answer(a.insert("k")) == outcome::yes);
-  REQUIRE(answer(a.actor::release("k", 1)) == outcome::yes);
-  REQUIRE(a.actor::acquire("k") == 2);
+  REQUIRE(answer(a.release("k", 1)) == outcome::yes);
+  REQUIRE(a.acquire("k") == 2);
   REQUIRE(answer(a.release(row, a.acquire(row))) == outcome::yes);
   const auto fence = a.acquire(row);
   s.app->begin();
@@ -525,13 +512,13 @@ TEST_CASE_METHOD(one_row_actor,
   CHECK(s.app->run(a.verify_text(key, 2)) == 1);
   CHECK(s.app->run(a.verify_text(row, fence)) == 1);
   s.app->commit();
-  CHECK(a.actor::at("k").holder == a.id);
-  CHECK(a.actor::at("k").kind == lease_kind::session);
+  CHECK(a.at("k").holder == a.id);
+  CHECK(a.at("k").kind == lease_kind::session);
 }
 
 TEST_CASE_METHOD(two_row_actors, "verification: a match keeps everybody else out until the transaction ends", "[T70]") {
   const auto about = GENERATE_COPY(values<lock_key>({row, "k"}));
-  if (about.row() == nullptr) REQUIRE(answer(a.actor::release("k", a.actor::acquire("k"))) == outcome::yes);
+  if (about.row() == nullptr) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   auto fence = a.acquire(about);
   for (const bool commits : {true, false}) {
     s.app->begin();
@@ -583,7 +570,7 @@ TEST_CASE_METHOD(two_row_actors,
   CHECK(b.at(row).holder == a.id);
   s.app->rollback();
   CHECK(b.at(row).holder == a.id);
-  CHECK(b.actor::at("k").holder == a.id);
+  CHECK(b.at("k").holder == a.id);
   CHECK(s.app->run(a.release_text(row, fence + 1)) == 0);
   CHECK(s.app->run(a.release_text(key, 2)) == 0);
   s.app->begin();
@@ -592,7 +579,7 @@ TEST_CASE_METHOD(two_row_actors,
   CHECK(s.app->run(a.release_text(key, 1)) == 1);
   s.app->commit();
   CHECK(b.acquire(row) == fence + 1);
-  CHECK(answer(b.actor::take("k")) == outcome::yes);
+  CHECK(answer(b.take("k")) == outcome::yes);
   CHECK(s.app->run(a.release_text(row, fence)) == 0);
 }
 

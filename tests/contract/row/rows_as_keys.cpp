@@ -3,6 +3,7 @@
 /// The suites about keys, on rows: each key is the row with that text as its id, in one table of the application's.
 
 #include "contract/row/row_contract.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace dlock::test {
 
@@ -38,27 +39,19 @@ class keyed_rows {
 };
 
 /// Answers requests about keys by the rows. An insert makes the row and takes it.
-class rows_store final : public store, private store_admin {
+class rows_store final : public forwarding_store, private store_admin {
  public:
-  explicit rows_store(std::shared_ptr<keyed_rows> rows) : rows_(std::move(rows)) {}
+  explicit rows_store(std::shared_ptr<keyed_rows> rows)
+      : forwarding_store(rows->fixture().open()), rows_(std::move(rows)) {}
 
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override {
-    auto all = inner_->caps();
+    auto all = inner().caps();
     all.any_key = all.min_hold = all.passes_on = false;
     all.batch = rows_->fixture().locks_rows();  // a file has no round trips
     return all;
   }
   void prepare() override {}
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
-    return inner_->connect(limit, why);
-  }
-  reply session(connection& by, session_verb action, const session_record& record) noexcept override {
-    return inner_->session(by, action, record);
-  }
-  bool terminate(connection& by, const connection_identity& lost) noexcept override {
-    return inner_->terminate(by, lost);
-  }
   void execute(connection& by, std::span<const request> requests, std::span<reply> replies) noexcept override {
     std::deque<lock_key> rows;
     std::vector<request> sent;
@@ -76,7 +69,7 @@ class rows_store final : public store, private store_admin {
       places.push_back(i);
     }
     if (sent.empty()) return;
-    const auto answered = executed(*inner_, by, sent);
+    const auto answered = executed(inner(), by, sent);
     for (std::size_t i = 0; i != sent.size(); ++i) {
       replies[places[i]] = answered[i];
       if (answered[i].fence != 0) rows_->note(requests[places[i]]);
@@ -88,29 +81,29 @@ class rows_store final : public store, private store_admin {
   reply inspect(connection& by, const request& key, std::vector<holder_info>& found) noexcept override {
     const auto row = rows_->row_of(key.resource);
     const auto before = found.size();
-    auto answered = inner_->admin()->inspect(by, {.row = row.row()}, found);
+    auto answered = inner().admin()->inspect(by, {.row = row.row()}, found);
     for (auto i = before; i != found.size(); ++i) found[i].key = key.resource;
     return answered;
   }
   reply revoke(connection& by, const request& key) noexcept override {
     const auto row = rows_->row_of(key.resource);
-    return inner_->admin()->revoke(by, {.row = row.row()});
+    return inner().admin()->revoke(by, {.row = row.row()});
   }
   reply list(connection&, std::string_view, std::size_t, std::vector<holder_info>&) noexcept override { return {}; }
   reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {}; }
   reply examine(connection& by, std::vector<store_finding>& found) noexcept override {
-    return inner_->admin()->examine(by, found);
+    return inner().admin()->examine(by, found);
   }
 
   const std::shared_ptr<keyed_rows> rows_;
-  const std::shared_ptr<store> inner_ = rows_->fixture().open();
-  const std::string name_ = "rows of " + inner_->name();
+  const std::string name_ = "rows of " + inner().name();
 };
 
 class rows_fixture final : public store_fixture {
  public:
   std::shared_ptr<store> open() override { return std::make_shared<rows_store>(rows_); }
   void pass(microseconds time) override { rows_->fixture().pass(time); }
+  void stop_clock() override { rows_->fixture().stop_clock(); }
   environment& time() override { return rows_->fixture().time(); }
   bool may_be_contended() const override { return true; }
 

@@ -46,7 +46,7 @@ TEST_CASE_METHOD(any_store, "store: a revoked session keeps its locks until it e
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(5s) == outcome::yes);
   REQUIRE(b.store->admin() != nullptr);
-  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
+  REQUIRE(b.revoke("k") == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(answer(b.take("k")) == outcome::no);
   pass_until(*fixture, [&] { return b.kill(a.id) == outcome::yes; });

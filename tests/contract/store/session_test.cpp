@@ -60,7 +60,7 @@ TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what 
   a.acquire("k");
   CHECK_FALSE(b.inspected("k").at(0).revoked);
   REQUIRE(b.store->admin() != nullptr);
-  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
+  REQUIRE(b.revoke("k") == outcome::yes);
   CHECK(b.inspected("k").at(0).revoked);
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(a.renew(for_long) == outcome::no);
@@ -71,9 +71,7 @@ TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what 
 
 TEST_CASE_METHOD(one_actor, "store: revoking needs a key that a session keeps") {
   REQUIRE(a.store->admin() != nullptr);
-  const auto revoke = [&](std::string_view key) {
-    return answer(a.store->admin()->revoke(*a.connection, {.resource = key}));
-  };
+  const auto revoke = [&](std::string_view key) { return a.revoke(key); };
   CHECK(revoke("nothing") == outcome::no);
   if (a.store->caps().expiring_leases) {
     a.acquire("own", for_long);
@@ -136,7 +134,7 @@ TEST_CASE_METHOD(any_store, "store: inspect shows a holder, and nobody for a fre
   CHECK(kept[0].remaining > for_long - 5min);
 
   REQUIRE(b.store->admin() != nullptr);
-  REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
+  REQUIRE(b.revoke("k") == outcome::yes);
   CHECK(b.inspected("k").at(0).revoked);
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
   CHECK(b.inspected("k").empty());

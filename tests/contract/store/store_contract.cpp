@@ -61,81 +61,95 @@ actor::actor(store_fixture& fixture, microseconds session_ttl, std::string label
   if (keeps) REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);
 }
 
-reply actor::take(std::string_view key, microseconds own_ttl) {
-  return run({.action = verb::take,
-              .resource = key,
-              .session = id,
-              .nonce = ++nonce,
-              .kind = kind_for(lasting(own_ttl)),
-              .ttl = lasting(own_ttl)});
+request actor::about(verb action, resource_name key) const {
+  return {
+      .action = action, .resource = key.text, .session = id, .row = key.row, .nonce = key.row != nullptr ? nonce : 0};
 }
 
-reply actor::insert(std::string_view key, microseconds own_ttl) {
-  return run({.action = verb::insert,
-              .resource = key,
-              .session = id,
-              .nonce = ++nonce,
-              .kind = kind_for(lasting(own_ttl)),
-              .ttl = lasting(own_ttl)});
+reply actor::attempt(verb action, resource_name key, microseconds own_ttl, const seen* expected) {
+  auto asked = about(action, key);
+  asked.nonce = ++nonce;
+  asked.ttl = key.row != nullptr ? own_ttl : lasting(own_ttl);
+  asked.kind = kind_for(asked.ttl);
+  asked.expected = expected;
+  return run(asked);
 }
 
-std::uint64_t actor::acquire(std::string_view key, microseconds own_ttl) {
+std::vector<request> actor::takes(const std::vector<lock_key>& keys, microseconds own_ttl) {
+  std::vector<request> asked;
+  for (const auto& key : keys) {
+    asked.push_back(about(verb::take, key));
+    asked.back().nonce = ++nonce;
+    asked.back().kind = kind_for(own_ttl);
+    asked.back().ttl = own_ttl;
+  }
+  return asked;
+}
+
+std::uint64_t actor::acquire(resource_name key, microseconds own_ttl) {
   reply granted = take(key, own_ttl);
-  if (answer(granted) == outcome::no) granted = insert(key, own_ttl);
+  if (key.row == nullptr && answer(granted) == outcome::no) granted = insert(key, own_ttl);
   REQUIRE(answer(granted) == outcome::yes);
   return granted.fence;
 }
 
-reply actor::take_over(std::string_view key, const seen& holder, microseconds own_ttl) {
-  return run({.action = verb::take_over,
-              .resource = key,
-              .session = id,
-              .nonce = ++nonce,
-              .kind = kind_for(lasting(own_ttl)),
-              .ttl = lasting(own_ttl),
-              .expected = &holder});
+reply actor::extend(resource_name key, std::uint64_t fence, microseconds own_ttl) {
+  auto asked = about(verb::extend, key);
+  asked.fence = fence;
+  asked.kind = kind_for(own_ttl);
+  asked.ttl = own_ttl;
+  return run(asked);
 }
 
-reply actor::extend(std::string_view key, std::uint64_t fence, microseconds own_ttl) {
-  return run({.action = verb::extend,
-              .resource = key,
-              .session = id,
-              .fence = fence,
-              .kind = kind_for(own_ttl),
-              .ttl = own_ttl});
+reply actor::release(resource_name key, std::uint64_t fence, microseconds min_hold) {
+  auto asked = about(verb::release, key);
+  asked.fence = fence;
+  asked.min_hold = min_hold;
+  return run(asked);
 }
 
-reply actor::release(std::string_view key, std::uint64_t fence, microseconds min_hold) {
-  return run({.action = verb::release, .resource = key, .session = id, .fence = fence, .min_hold = min_hold});
+reply actor::cancel(resource_name key, std::uint64_t of_nonce) {
+  auto asked = about(verb::cancel, key);
+  asked.nonce = of_nonce;
+  return run(asked);
 }
 
-reply actor::cancel(std::string_view key, std::uint64_t of_nonce) {
-  return run({.action = verb::cancel, .resource = key, .session = id, .nonce = of_nonce});
+reply actor::pass_on(resource_name key, std::uint64_t fence) {
+  auto asked = about(verb::pass_on, key);
+  asked.nonce = ++nonce;
+  asked.fence = fence;
+  return run(asked);
 }
 
-reply actor::pass_on(std::string_view key, std::uint64_t fence) {
-  return run({.action = verb::pass_on, .resource = key, .session = id, .nonce = ++nonce, .fence = fence});
-}
-
-reply actor::poll(std::string_view key) { return run({.action = verb::poll, .resource = key, .session = id}); }
-
-seen actor::at(std::string_view key) {
+seen actor::at(resource_name key) {
   const reply r = poll(key);
   if (answer(r) == outcome::absent) return {.expired = forgets};
   REQUIRE(r.result == outcome::yes);
   return r.holder;
 }
 
-bool actor::sees(const actor& holder, std::string_view key) {
+bool actor::sees(const actor& holder, resource_name key) {
   const id128 shown = at(key).holder;
   return hides && holder.id != id ? static_cast<bool>(shown) : shown == holder.id;
 }
 
-std::vector<holder_info> actor::inspected(std::string_view key) {
+std::vector<holder_info> actor::inspected(resource_name key) {
   REQUIRE(store->admin() != nullptr);
   std::vector<holder_info> found;
-  CHECK(answer(store->admin()->inspect(*connection, {.resource = key}, found)) == outcome::yes);
+  CHECK(answer(store->admin()->inspect(*connection, {.resource = key.text, .row = key.row}, found)) == outcome::yes);
   return found;
+}
+
+outcome actor::revoke(resource_name key) {
+  REQUIRE(store->admin() != nullptr);
+  return answer(store->admin()->revoke(*connection, {.resource = key.text, .row = key.row}));
+}
+
+request actor::grant(resource_name key, std::uint64_t fence) const {
+  auto asked = about(verb::poll, key);
+  asked.nonce = nonce;
+  asked.fence = fence;
+  return asked;
 }
 
 outcome actor::session(session_verb action, const id128& whose, microseconds ttl) {

@@ -8,6 +8,7 @@
 #include <latch>
 
 #include "contract/store_fixture.hpp"
+#include "dlock/lock_key.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
@@ -33,6 +34,17 @@ std::vector<reply> executed(store& whom, connection& by, const std::vector<reque
 /// How many statements the store needed for a batch.
 unsigned statements(const std::vector<reply>& replies);
 
+/// A key, or a row by its key, as a request names it.
+struct resource_name {
+  resource_name(const char* key) : text(key) {}
+  resource_name(std::string_view key) : text(key) {}
+  resource_name(const std::string& key) : text(key) {}
+  resource_name(const lock_key& key) : text(key.view()), row(key.row()) {}
+
+  std::string_view text;
+  const row_id* row = nullptr;
+};
+
 /// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at
 /// once. Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an
 /// hour.
@@ -40,23 +52,34 @@ class actor {
  public:
   explicit actor(store_fixture& fixture, microseconds session_ttl = for_long, std::string label = "worker");
 
-  reply take(std::string_view key, microseconds own_ttl = 0us);
-  reply insert(std::string_view key, microseconds own_ttl = 0us);
+  /// Our request about it; about a row in the name of the last attempt.
+  request about(verb action, resource_name key) const;
+  /// Takes of all of them, each an attempt of its own.
+  std::vector<request> takes(const std::vector<lock_key>& keys, microseconds own_ttl = 0us);
+  reply take(resource_name key, microseconds own_ttl = 0us) { return attempt(verb::take, key, own_ttl); }
+  reply insert(resource_name key, microseconds own_ttl = 0us) { return attempt(verb::insert, key, own_ttl); }
   /// take(), and insert() where there is no row: the grant. A failure if it is not granted.
-  std::uint64_t acquire(std::string_view key, microseconds own_ttl = 0us);
-  reply take_over(std::string_view key, const seen& holder, microseconds own_ttl = 0us);
-  reply extend(std::string_view key, std::uint64_t fence, microseconds own_ttl);
-  reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
-  reply cancel(std::string_view key, std::uint64_t nonce);
-  reply pass_on(std::string_view key, std::uint64_t fence);
-  reply poll(std::string_view key);
+  std::uint64_t acquire(resource_name key, microseconds own_ttl = 0us);
+  reply take_over(resource_name key, const seen& holder, microseconds own_ttl = 0us) {
+    return attempt(verb::take_over, key, own_ttl, &holder);
+  }
+  reply extend(resource_name key, std::uint64_t fence, microseconds own_ttl);
+  reply release(resource_name key, std::uint64_t fence, microseconds min_hold = 0us);
+  reply cancel(resource_name key, std::uint64_t of_nonce);
+  /// The last attempt.
+  reply cancel(resource_name key) { return cancel(key, nonce); }
+  reply pass_on(resource_name key, std::uint64_t fence);
+  reply poll(resource_name key) { return run(about(verb::poll, key)); }
   /// What a poll shows; nobody, if there is no row.
-  seen at(std::string_view key);
+  seen at(resource_name key);
   /// Whether a poll shows that this one holds the key; where that is hidden, that somebody does.
-  bool sees(const actor& holder, std::string_view key);
-  bool sees_held(std::string_view key) { return static_cast<bool>(at(key).holder); }
+  bool sees(const actor& holder, resource_name key);
+  bool sees_held(resource_name key) { return static_cast<bool>(at(key).holder); }
   /// What operators see of that key.
-  std::vector<holder_info> inspected(std::string_view key);
+  std::vector<holder_info> inspected(resource_name key);
+  outcome revoke(resource_name key);
+  /// The request whose verification proves the grant of the last attempt.
+  request grant(resource_name key, std::uint64_t fence) const;
 
   outcome renew(microseconds ttl) { return session(session_verb::renew, id, ttl); }
   outcome kill(const id128& whose) { return session(session_verb::remove_expired, whose, 0us); }
@@ -86,6 +109,9 @@ class actor {
   id128 id = id128::random();
   std::uint64_t nonce = 0;  ///< of the last attempt
   std::string label;
+
+ private:
+  reply attempt(verb action, resource_name key, microseconds own_ttl, const seen* expected = nullptr);
 };
 
 /// Not executed is no answer to a test: a failure with the store's text. Else the outcome.

@@ -373,32 +373,6 @@ TEST_CASE_METHOD(row_batch, "mysql row batch: the fences behind a trigger are th
   CHECK(watching.lines() == std::to_string(many));
 }
 
-TEST_CASE_METHOD(row_batch, "mysql row batch: a row that others take as soon as it is released counts as released") {
-  const auto asked = takes();
-  for (const auto& each : a.run(asked)) REQUIRE(answer(each) == yes);
-  // What a waiter does, at the moment of the release.
-  trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  auto back = frees(asked, verb::release);
-  back[1].fence = 9;  // never ours
-  const auto replies = a.run(back);
-  for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
-  CHECK(statements(replies) == 2);
-}
-
-TEST_CASE_METHOD(
-    row_batch, "mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost") {
-  const auto asked = takes();
-  for (const auto& each : a.run(asked)) REQUIRE(answer(each) == yes);
-  set("lock_owner='somebody'", rows[1]);
-  trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto replies = a.run(frees(asked, verb::release));
-  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].result == (i == 1 || i == 3 ? unknown : yes));
-  // As after any answer that did not come: once more, on another connection.
-  const auto other = connect(*a.store, 5s);
-  for (const auto& each : executed(*a.store, *other, frees({asked[1], asked[3]}, verb::release)))
-    CHECK(answer(each) == no);
-}
-
 TEST_CASE_METHOD(row_batch,
                  "mysql row batch: a renewal that must not wait passes over the row that another program has locked") {
   auto asked = takes();
@@ -423,41 +397,6 @@ TEST_CASE_METHOD(row_batch,
   }
   other.run("ROLLBACK");
   for (const auto& each : a.run(asked)) CHECK(answer(each) == yes);
-}
-
-TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement") {
-  for (const bool granted : {false, true}) {
-    INFO((granted ? "it was done later" : "it was ended"));
-    row_batch s;
-    auto root = raw_mysql::root();
-    root.run("LOCK TABLES " + s.table->table + " WRITE");  // of row locks a batch waits for none
-    const auto asked = s.takes();
-    const auto lost = s.a.connection->identity();
-    auto replies = std::async(std::launch::async, [&] { return s.a.run(asked); });
-    auto watch = raw_mysql::root();
-    pass_until(*s.fixture, [&] {
-      return watch.one(
-                 "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE '%metadata lock%' AND id=" +
-                 std::to_string(lost.id)) == "1";
-    });
-    s.a.connection->interrupt();
-    for (const auto& each : replies.get()) {
-      CHECK(each.result == unknown);
-      CHECK(each.why.connection);
-    }
-    const auto other = connect(*s.a.store, 5s);
-    if (!granted) CHECK(s.a.store->terminate(*other, lost));
-    root.run("UNLOCK TABLES");
-    if (granted) pass_until(*s.fixture, [&] { return !s.owner(s.rows[many - 1]).empty(); });
-    CHECK(s.a.store->terminate(*other, lost));
-    const auto cancelled = executed(*s.a.store, *other, s.frees(asked, verb::cancel));
-    CHECK(statements(cancelled) <= (granted ? 1u : 2u));
-    for (std::size_t i = 0; i != many; ++i) {
-      CHECK(answer(cancelled[i]) == (granted ? yes : no));
-      CHECK(s.owner(s.rows[i]).empty());
-    }
-    for (const auto& each : executed(*s.a.store, *other, s.takes())) CHECK(answer(each) == yes);
-  }
 }
 
 TEST_CASE("mysql row batch: a text id that the column's characters can't write is no row, and spoils no other") {
@@ -557,62 +496,6 @@ TEST_CASE_METHOD(row_batch, "mysql row batch: rows of two tables, and other ttls
   replies = a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == yes);
   for (std::size_t i = 0; i != many; ++i) CHECK(value(table->expires_at, rows[i]).empty() == (i != 2));
-}
-
-// The moment in which a row's lock ends, on a server whose clock stands still for us.
-
-namespace {
-
-void stop_clock(row_actor& actor, const std::string& at) { run_on(*actor.connection, "SET timestamp=" + at); }
-
-}  // namespace
-
-TEST_CASE("mysql rows: a lock with an expiry is given away at that microsecond and not before", "[T30]") {
-  constexpr std::int64_t now = 2'000'000'000'000'001;
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
-  stop_clock(a, "2000000000.000001");
-  stop_clock(b, "2000000000.000001");
-  const auto end_at = [&](std::int64_t when) { s.set(fmt::format("lock_expires_at_us={}", when), row); };
-  const auto fence = a.acquire(row, 10s);
-  CHECK(s.number("lock_expires_at_us", row) == now + 10'000'000);
-  CHECK(answer(a.extend(row, fence, 20s)) == outcome::yes);
-  CHECK(s.number("lock_expires_at_us", row) == now + 20'000'000);
-  end_at(now + 1);
-  CHECK(answer(b.take(row)) == outcome::no);
-  CHECK(answer(b.take_over(row, b.at(row))) == outcome::no);
-  CHECK(answer(a.extend(row, fence, 20s)) == outcome::yes);
-  end_at(now);
-  CHECK(answer(a.extend(row, fence, 20s)) == outcome::no);
-  CHECK(answer(b.take(row, 5s)) == outcome::yes);
-  CHECK(s.number("lock_expires_at_us", row) == now + 5'000'000);
-  end_at(now);
-  CHECK(answer(a.take_over(row, a.at(row))) == outcome::yes);
-}
-
-TEST_CASE("mysql rows: a lock that a column keeps is given away in the second after it, as others do", "[T30]") {
-  row_scene s({.renewal = row_renewal::column});
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
-  stop_clock(a, "2000000000.9");
-  stop_clock(b, "2000000000.9");
-  s.app->run("SET timestamp=2000000000.9");
-  const auto end_in = [&](int seconds) {
-    s.set(fmt::format("lock_expire_time=now()+INTERVAL {} SECOND", seconds), row);
-  };
-  end_in(-10);
-  const auto fence = a.acquire(row, 10s);
-  CHECK(s.number("UNIX_TIMESTAMP(lock_expire_time)", row) == 2000000011);
-  end_in(0);
-  CHECK(answer(b.take(row, 10s)) == outcome::no);
-  CHECK(answer(b.take_over(row, b.at(row), 10s)) == outcome::no);
-  CHECK(answer(a.extend(row, fence, 10s)) == outcome::yes);
-  end_in(-1);
-  CHECK(answer(a.extend(row, fence, 10s)) == outcome::no);
-  CHECK(answer(b.take_over(row, b.at(row), 10s)) == outcome::yes);
-  end_in(-1);
-  CHECK(answer(a.take(row, 10s)) == outcome::yes);
 }
 
 // Statements about shared expiry columns that run in sessions of the application's, whose time zone has an hour in

@@ -39,7 +39,7 @@ void use_everything(mysql_store_fixture& fixture) {
   CHECK(answer(b.release(name(1), fence + 1)) == outcome::yes);
   for (int i = 2; i != 5; ++i) CHECK(answer(a.release(name(i), a.at(name(i)).fence)) == outcome::yes);
   for (const auto& reply : take_all(a, {name(2), name(3), name(4)}, 100)) CHECK(reply.result == outcome::yes);
-  CHECK(answer(b.store->admin()->revoke(*b.connection, {.resource = name(2)})) == outcome::yes);
+  CHECK(b.revoke(name(2)) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   fixture.pass(2ms);
   CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 100)) == outcome::yes);
@@ -184,60 +184,6 @@ TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a l
       CHECK(raw.one(now) == std::to_string(second) + "000001");
     }
   }
-}
-
-TEST_CASE("mysql time: every time is the server's, whatever the clock of this machine says", "[T23]") {
-  mysql_store_fixture fixture;
-  actor a(fixture, 60s);
-  // The server's clock, as this connection has it, stands years from now.
-  constexpr std::int64_t now = 2'000'000'000'000'001;
-  run_on(*a.connection, "SET timestamp=2000000000.000001");
-  auto root = raw_mysql::root();
-  const auto number = [&](const std::string& column, const std::string& table) {
-    return std::stoll(root.one("SELECT " + column + " FROM " + fixture.tables.table(table)));
-  };
-  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
-  CHECK(a.renew(60s) == outcome::yes);
-  CHECK(number("expires_at_us", "session") == now + 60'000'000);
-  CHECK(a.kill(a.id) == outcome::no);
-  CHECK(answer(a.insert("k", 10s)) == outcome::yes);
-  CHECK(number("acquired_at_us", "lock") == now);
-  CHECK(number("expires_at_us", "lock") == now + 10'000'000);
-  CHECK(a.at("k").remaining == 10s);
-  CHECK(answer(a.extend("k", 1, 20s)) == outcome::yes);
-  CHECK(number("expires_at_us", "lock") == now + 20'000'000);
-  CHECK(answer(a.release("k", 1, 30s)) == outcome::yes);  // min_hold
-  CHECK(number("expires_at_us", "lock") == now + 30'000'000);
-  CHECK(answer(a.take("k")) == outcome::no);
-  // The very microsecond in which it ends is the first in which it may be given away.
-  const auto end_at = [&](std::int64_t when) {
-    root.run("UPDATE " + fixture.tables.table("lock") + " SET expires_at_us=" + std::to_string(when));
-  };
-  end_at(now + 1);
-  CHECK(answer(a.take("k")) == outcome::no);
-  const seen before = a.at("k");
-  CHECK(before.remaining == 1us);
-  CHECK(answer(a.take_over("k", before)) == outcome::no);
-  end_at(now);
-  CHECK(answer(a.take("k", 5s)) == outcome::yes);
-  CHECK(number("expires_at_us", "lock") == now + 5'000'000);
-  end_at(now);
-  CHECK(answer(a.take_over("k", a.at("k"))) == outcome::yes);
-  const std::string second = "l";
-  REQUIRE(answer(a.insert(second, 1s)) == outcome::yes);
-  REQUIRE(answer(a.release("k", a.at("k").fence)) == outcome::yes);
-  end_at(now + 1);
-  const auto replies = take_all(a, {"k", second}, 70);
-  CHECK(replies[0].result == outcome::yes);
-  CHECK(replies[1].result == outcome::no);
-  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
-  CHECK(a.kill(a.id) == outcome::no);
-  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now));
-  CHECK(a.renew(60s) == outcome::no);
-  CHECK(a.kill(a.id) == outcome::yes);
-  const auto id = id128::random();
-  CHECK(answer(a.store->session(*a.connection, session_verb::open, {.id = id, .ttl = 60s})) == outcome::yes);
-  CHECK(number("expires_at_us", "session") == now + 60'000'000);
 }
 
 // Which server a store talks to, and how: TLS, several hosts, replicas, time zones, timeouts.

@@ -73,25 +73,25 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
     INFO(moment);
     audited_scene s(moment);
     row_actor a(s), b(s);
-    const auto take = [](actor& actor, const char* key, microseconds ttl = 0us) { return actor.actor::take(key, ttl); };
+    const auto take = [](actor& actor, const char* key, microseconds ttl = 0us) { return actor.take(key, ttl); };
     const reply first = a.insert("k");
     REQUIRE(answer(first) == outcome::yes);
     CHECK(first.fence == 1);
     CHECK(first.statements == 2);
-    CHECK(answer(a.actor::release("k", 1)) == outcome::yes);
+    CHECK(answer(a.release("k", 1)) == outcome::yes);
     const reply again = take(b, "k");
     CHECK(again.fence == 2);
-    CHECK(answer(b.actor::release("k", 2)) == outcome::yes);
+    CHECK(answer(b.release("k", 2)) == outcome::yes);
     CHECK(take(b, "k", 10s).fence == 3);
-    CHECK(answer(b.actor::extend("k", 3, 20s)) == outcome::yes);
-    CHECK(answer(b.actor::release("k", 3)) == outcome::yes);
+    CHECK(answer(b.extend("k", 3, 20s)) == outcome::yes);
+    CHECK(answer(b.release("k", 3)) == outcome::yes);
     CHECK(take(a, "k").fence == 4);
     a.close();
-    const reply over = b.actor::take_over("k", b.actor::at("k"));
+    const reply over = b.take_over("k", b.at("k"));
     CHECK(over.fence == 5);
     CHECK(s.stored("k") == 5);
     // A batch: two of three are free.
-    for (const char* key : {"k1", "k2"}) CHECK(answer(b.actor::release(key, b.actor::acquire(key))) == outcome::yes);
+    for (const char* key : {"k1", "k2"}) CHECK(answer(b.release(key, b.acquire(key))) == outcome::yes);
     const auto replies = take_all(b, {"k", "k1", "k2"}, 900);
     CHECK(replies[0].result == outcome::no);
     CHECK(replies[1].fence == 2);
@@ -172,9 +172,8 @@ TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and fre
 TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unknown") {
   audited_scene s("AFTER");
   row_actor a(s), b(s);
-  for (const char* key : {"k1", "k2", "k3"})
-    REQUIRE(answer(b.actor::release(key, b.actor::acquire(key))) == outcome::yes);
-  REQUIRE(b.actor::acquire("k3") == 2);
+  for (const char* key : {"k1", "k2", "k3"}) REQUIRE(answer(b.release(key, b.acquire(key))) == outcome::yes);
+  REQUIRE(b.acquire("k3") == 2);
   make_trigger(s.lock, "BEFORE UPDATE", "IF NEW.lock_key='k2' AND NEW.nonce=801 THEN SET NEW.nonce=9; END IF");
   const auto replies = take_all(a, {"k1", "k2", "k3"}, 800);
   CHECK(replies[0].fence == 2);

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(two_row_actors,
   --a.nonce;
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
-  REQUIRE(s.app->run(a.verify_text(lock_key("k"), 1)) == 1);
+  REQUIRE(s.app->run(a.verify_text("k", 1)) == 1);
   const bool waits = b.store->takes_wait();
   CHECK(waits == !raw_of(s).is_mariadb());
   const int rounds = waits ? 1 : 50;
@@ -61,14 +61,14 @@ TEST_CASE_METHOD(two_row_actors,
   for (int i = 0; i != rounds; ++i) {
     const auto begun = std::chrono::steady_clock::now();
     CHECK(b.take(row).why.contended);
-    CHECK(b.actor::take("k").why.contended);
+    CHECK(b.take("k").why.contended);
     took.push_back((std::chrono::steady_clock::now() - begun) / 2);
   }
   std::sort(took.begin(), took.end());
   CHECK(took.front() < (waits ? 3s : 20ms));  // the least: the others show how busy the machine is
   // Reading waits nowhere.
   CHECK(answer(b.poll(row)) == outcome::yes);
-  CHECK(b.actor::at("k").holder == a.id);
+  CHECK(b.at("k").holder == a.id);
   s.app->commit();
 }
 
@@ -76,13 +76,13 @@ TEST_CASE_METHOD(one_row_actor, "mysql verify: the wait limit of one take is no 
   const auto row = s.make(1);
   a.acquire(row);
   REQUIRE(answer(a.insert("k")) == outcome::yes);
-  CHECK(answer(a.actor::take("k")) == outcome::no);
+  CHECK(answer(a.take("k")) == outcome::no);
   // A release that may wait does so for a row that is locked for a moment.
   s.app->begin();
   s.app->run("SELECT * FROM locks." + tables_of(s).table("lock") + " WHERE lock_key='k' FOR UPDATE");
   auto root = raw_mysql::root();
-  CHECK(a.actor::release("k", 1).why.contended);
-  auto asked = a.about(verb::release, lock_key("k"));
+  CHECK(a.release("k", 1).why.contended);
+  auto asked = a.about(verb::release, "k");
   asked.fence = 1;
   asked.if_locked = row_wait::accept;
   auto release = std::async(std::launch::async, [&] { return a.run(asked); });
@@ -111,7 +111,7 @@ TEST_CASE("mysql verify: a transaction that verified and is still open is found,
   s.app->rollback();
   CHECK(blocker_of(b, key) == 0);
   // What another isolation level was set for is that one statement.
-  CHECK(answer(b.actor::take("k")) == outcome::no);
+  CHECK(answer(b.take("k")) == outcome::no);
 
   // The dirty read names the connection; a user with the same name ends it. The lab's application has another one.
   row_actor same(s);
@@ -123,11 +123,11 @@ TEST_CASE("mysql verify: a transaction that verified and is still open is found,
   REQUIRE(same.store->transactions()->blocker(*same.connection, same.about(verb::poll, key), found).result ==
           outcome::yes);
   CHECK(found.id == stopped.id());
-  const seen dead = b.actor::at("k");
-  CHECK(b.actor::take_over("k", dead).why.contended);
+  const seen dead = b.at("k");
+  CHECK(b.take_over("k", dead).why.contended);
   REQUIRE(same.store->terminate(*same.connection, found));
   CHECK(blocker_of(b, key) == 0);
-  CHECK(answer(b.actor::take_over("k", dead)) == outcome::yes);
+  CHECK(answer(b.take_over("k", dead)) == outcome::yes);
   CHECK_THROWS(stopped.run("COMMIT"));
 }
 
@@ -157,10 +157,10 @@ TEST_CASE_METHOD(one_row_actor, "mysql verify: the documented rights are enough,
                                      "SELECT, UPDATE ON " + s.table->table});
   mysql_application app(application_user.url(mysql_setting("DLOCK_TEST_MYSQL_APP_URL")));
   app.begin();
-  CHECK(app.run(a.verify_text(lock_key("k"), 1)) == 1);
+  CHECK(app.run(a.verify_text("k", 1)) == 1);
   CHECK(app.run(a.verify_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(row, fence)) == 1);
-  CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
+  CHECK(app.run(a.release_text("k", 1)) == 1);
   const auto& sql = *stores::sql::application_database_of(*a.store);
   CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
                 sql.abandoned_rows(*s.table) + sql.lock_and_skip(*s.table)) == std::vector<std::string>{"1"});
@@ -324,8 +324,7 @@ TEST_CASE("mysql facts: a prepared XA transaction keeps what it verified", "[e12
       const seen dead = s.dead();
       const auto take_over = [&] {
         return of_row ? s.b.take_over(s.row, dead)
-                      : s.b.actor::take_over("k",
-                                             {.holder = s.a.id, .fence = 1, .kind = lease_kind::session, .gone = true});
+                      : s.b.take_over("k", {.holder = s.a.id, .fence = 1, .kind = lease_kind::session, .gone = true});
       };
       CHECK(contended_or_no(take_over()));
       s.app->run("XA COMMIT " + xid);
@@ -339,9 +338,9 @@ TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a 
   std::vector<std::string> keys;
   for (int i = 1; i != 9; ++i) {
     keys.push_back("k" + std::to_string(i));
-    REQUIRE(answer(s.a.actor::insert(keys.back())) == outcome::yes);
+    REQUIRE(answer(s.a.insert(keys.back())) == outcome::yes);
   }
-  for (std::size_t i = 1; i != 7; ++i) REQUIRE(answer(s.a.actor::release(keys[i], 1)) == outcome::yes);
+  for (std::size_t i = 1; i != 7; ++i) REQUIRE(answer(s.a.release(keys[i], 1)) == outcome::yes);
   s.app->begin();
   REQUIRE(s.app->run(s.a.verify_text(lock_key(keys[7]), 1)) == 1);  // nothing written yet: the lightest
   std::vector<request> asked;
@@ -454,7 +453,7 @@ struct verified_scene : row_scene {
   void verify() {
     app->begin();
     REQUIRE(app->run(a.verify_text(row, fence)) == 1);
-    REQUIRE(app->run(a.verify_text(lock_key("k"), 1)) == 1);
+    REQUIRE(app->run(a.verify_text("k", 1)) == 1);
   }
   reply take(row_actor& actor, const lock_key& about, bool polled) {
     ++actor.nonce;
@@ -497,7 +496,7 @@ TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows
   s.app->rollback();
   // Nothing of it is left: no lock on the row, no transaction.
   CHECK(answer(s.take(s.b, s.key, true)) == outcome::no);
-  CHECK(answer(s.a.actor::release("k", 1)) == outcome::yes);
+  CHECK(answer(s.a.release("k", 1)) == outcome::yes);
   const reply free = s.take(s.b, s.key, true);
   CHECK(free.fence == 2);
   CHECK(free.statements == 2);

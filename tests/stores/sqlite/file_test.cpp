@@ -416,8 +416,8 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
   own.acquire("own", 1h);
   gone.acquire("gone", 1h);
   REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
-  REQUIRE(answer(run(kept, verb::take, fixture.order(1))) == outcome::yes);
-  REQUIRE(answer(run(kept, verb::take, fixture.order(2), 1h)) == outcome::yes);
+  REQUIRE(answer(kept.take(fixture.order(1))) == outcome::yes);
+  REQUIRE(answer(kept.take(fixture.order(2), 1h)) == outcome::yes);
   gone.close();
   raw_sqlite raw(fixture.path);
   const auto all = [&] {
@@ -439,8 +439,8 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
   }
   CHECK(other.kill(kept.id) == outcome::no);
   for (const std::int64_t id : {1, 2}) {
-    CHECK(answer(run(other, verb::take, fixture.order(id))) == outcome::no);
-    CHECK_FALSE(run(other, verb::poll, fixture.order(id)).holder.expired);
+    CHECK(answer(other.take(fixture.order(id))) == outcome::no);
+    CHECK_FALSE(other.at(fixture.order(id)).expired);
   }
   CHECK(answer(other.store->admin()->cleanup(*other.connection, 1us, 100)) == outcome::yes);
   CHECK(all() == before);
@@ -515,13 +515,13 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once") {
     const auto by_hand = own.acquire("by hand", 1h);
     REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
     revoked.acquire("revoked");
-    REQUIRE(answer(own.store->admin()->revoke(*own.connection, {.resource = "revoked"})) == outcome::yes);
+    REQUIRE(own.revoke("revoked") == outcome::yes);
     for (int hour = 0; hour < 240; ++hour) {
       fixture.machine->pass(30min);
       REQUIRE(answer(own.extend("by hand", by_hand, 1h)) == outcome::yes);
       for (actor* const each : {&kept, &own, &revoked}) each->renew(1h);
     }
-    REQUIRE(answer(run(kept, verb::take, fixture.order(1))) == outcome::yes);
+    REQUIRE(answer(kept.take(fixture.order(1))) == outcome::yes);
   }
   // Long before the time of those grants, between it and the end of the other boot, or just before that.
   fixture.boot("two", GENERATE(microseconds{30s}, microseconds{2h}, 121h - 1us));
@@ -531,7 +531,7 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once") {
     CHECK(answer(next.take(key)) == outcome::yes);
   }
   CHECK(next.at("kept").fence == fence + 1);
-  const seen row = run(next, verb::poll, fixture.order(1)).holder;
+  const seen row = next.at(fixture.order(1));
   CHECK(row.gone);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
   // Times of another boot would keep clean-up away from these keys for ever.
@@ -563,12 +563,12 @@ TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expir
   fixture.boot("one", 200h);
   actor a(fixture);
   fixture.machine->pass(1min);
-  REQUIRE(answer(run(a, verb::take, fixture.order(1), 1h)) == outcome::yes);
+  REQUIRE(answer(a.take(fixture.order(1), 1h)) == outcome::yes);
   REQUIRE(a.close() == outcome::yes);
   CHECK(a.close() == outcome::no);
   fixture.boot("two", 200h + 59s);
   actor next(fixture);
-  const seen now = run(next, verb::poll, fixture.order(1)).holder;
+  const seen now = next.at(fixture.order(1));
   // By the wall clock it was granted just now, and a minute later by the clock of the test.
   CHECK(now.remaining <= 1h + 1min);
   CHECK(now.remaining > 1h + 30s);

@@ -26,17 +26,4 @@ inline std::shared_ptr<const row_table> make_lock_table(const std::string& path,
                                                      .owner_not_null = column});
 }
 
-/// A take is another attempt each time.
-inline reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl = 0us, const seen& holder = {}) {
-  if (action == verb::take) ++who.nonce;
-  return who.run({.action = action,
-                  .resource = row.view(),
-                  .session = who.id,
-                  .row = row.row(),
-                  .nonce = who.nonce,
-                  .kind = kind_for(own_ttl),
-                  .ttl = own_ttl,
-                  .expected = &holder});
-}
-
 }  // namespace dlock::test

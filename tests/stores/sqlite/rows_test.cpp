@@ -73,12 +73,6 @@ class shop : public sqlite_file_fixture {
   std::shared_ptr<store> store_;
 };
 
-std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us) {
-  const reply granted = run(who, verb::take, row, own_ttl);
-  REQUIRE(answer(granted) == outcome::yes);
-  return granted.fence;
-}
-
 }  // namespace
 
 // ---- the application's tables ----------------------------------------------------------------------------------
@@ -185,7 +179,7 @@ TEST_CASE_METHOD(shop, "sqlite rows: a shared expiry is text in UTC, rounded up,
     return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
   };
   const auto before = clock();
-  taken(ours, nightly(), 5500ms);
+  ours.acquire(nightly(), 5500ms);
   const auto after = clock();
   const auto written = raw.text("SELECT lock_expire_time FROM jobs");
   CHECK(
@@ -202,20 +196,20 @@ TEST_CASE_METHOD(shop, "sqlite rows: a shared expiry is text in UTC, rounded up,
   do {  // within one second: the expiry is of whole ones
     now = raw.text("SELECT datetime('now')");
     raw.run("UPDATE jobs SET lock_expire_time = datetime('now', '+30 seconds')");
-    poll = run(other, verb::poll, nightly());
+    poll = other.poll(nightly());
   } while (raw.text("SELECT datetime('now')") != now);
   CHECK(poll.holder.remaining > 30s);
   CHECK(poll.holder.remaining <= 31s);
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = datetime('now', '-1 seconds')");
-  CHECK(run(other, verb::poll, nightly()).holder.expired);
-  CHECK(answer(run(other, verb::take, nightly(), 5s)) == outcome::yes);
+  CHECK(other.at(nightly()).expired);
+  CHECK(answer(other.take(nightly(), 5s)) == outcome::yes);
 
   // It can be extended as long as nobody else may take it.
   const auto extended_at_the_end = [&] {
     for (;;) {
       raw.run("UPDATE jobs SET lock_expire_time = datetime('now')");
       const auto second = raw.text("SELECT lock_expire_time FROM jobs");
-      const reply extended = run(other, verb::extend, nightly(), 20s);
+      const reply extended = other.extend(nightly(), 1, 20s);
       if (raw.text("SELECT datetime('now')") == second) return answer(extended);  // still the same second
     }
   };
@@ -223,8 +217,8 @@ TEST_CASE_METHOD(shop, "sqlite rows: a shared expiry is text in UTC, rounded up,
 
   // Numbers are less than any text: nobody may take that for the past.
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = 1700000000");
-  CHECK(answer(run(ours, verb::take, nightly(), 5s)) == outcome::no);
-  const seen foreign = run(ours, verb::poll, nightly()).holder;
+  CHECK(answer(ours.take(nightly(), 5s)) == outcome::no);
+  const seen foreign = ours.at(nightly());
   CHECK_FALSE(foreign.expired);
   CHECK(foreign.who == "another program");
 }
@@ -255,22 +249,22 @@ TEST_CASE_METHOD(shop, "sqlite rows: more tables than a connection keeps stateme
   for (std::uint64_t round = 1; round <= 3; ++round) {
     for (const auto& table : tables) {
       const auto row = lock_key::of_row(table, {1});
-      CHECK(taken(actor, row) == round);
-      CHECK(answer(run(actor, verb::cancel, row)) == outcome::yes);
+      CHECK(actor.acquire(row) == round);
+      CHECK(answer(actor.cancel(row)) == outcome::yes);
     }
   }
   // A table of a later time at the address of an earlier one is another table.
   std::vector<std::weak_ptr<const row_table>> known(tables.begin(), tables.end());
   tables.clear();
   CHECK(std::count_if(known.begin(), known.end(), [](const auto& each) { return !each.expired(); }) == 16);
-  CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*orders), {1})) == 1);
+  CHECK(actor.acquire(lock_key::of_row(std::make_shared<const row_table>(*orders), {1})) == 1);
 }
 
 TEST_CASE_METHOD(shop, "sqlite rows: whatever another boot of the host left can be had") {
   actor kept(*this), own(*this), far(*this);
-  taken(kept, order(1));
-  taken(own, order(2), 40ms);
-  taken(far, order(3), for_long);
+  kept.acquire(order(1));
+  own.acquire(order(2), 40ms);
+  far.acquire(order(3), for_long);
   raw_sqlite raw(path);
   raw.run("UPDATE dlock_session SET boot = 'another', expires_at_us = expires_at_us + 1000000000000");
   raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id = 2");
@@ -280,29 +274,23 @@ TEST_CASE_METHOD(shop, "sqlite rows: whatever another boot of the host left can 
   actor now(*this);
   // As wall clocks go, within what they may have been set meanwhile.
   CHECK(std::abs(std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3")) - epoch) < 60'000'000);
-  const seen dead = run(now, verb::poll, order(1)).holder;
+  const seen dead = now.at(order(1));
   CHECK(dead.gone);
-  const lock_key first = order(1);
-  const reply taken_over = now.run({.action = verb::take_over,
-                                    .resource = first.view(),
-                                    .session = now.id,
-                                    .row = first.row(),
-                                    .nonce = ++now.nonce,
-                                    .expected = &dead});
+  const reply taken_over = now.take_over(order(1), dead);
   CHECK(answer(taken_over) == outcome::yes);
   CHECK(taken_over.fence == 2);
-  pass_until(*this, [&] { return run(now, verb::poll, order(2)).holder.expired; });
-  CHECK(answer(run(now, verb::take, order(2))) == outcome::yes);
-  CHECK(answer(run(now, verb::take, order(3))) == outcome::no);  // its time is not over
+  pass_until(*this, [&] { return now.at(order(2)).expired; });
+  CHECK(answer(now.take(order(2))) == outcome::yes);
+  CHECK(answer(now.take(order(3))) == outcome::no);  // its time is not over
   // A clock that was set back by years between two boots: no lease of ours lasts that long.
   raw.run("UPDATE orders SET lock_expires_at_us = lock_expires_at_us + 100000000000000 WHERE id = 3");
-  CHECK(run(now, verb::poll, order(3)).holder.expired);
-  CHECK(answer(run(now, verb::take, order(3))) == outcome::yes);
+  CHECK(now.at(order(3)).expired);
+  CHECK(answer(now.take(order(3))) == outcome::yes);
 
   // A session of this boot proves that the times in the file are of this boot, whatever the mark says.
   raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id IN (2, 3)");
   const auto shifted = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
   actor later(*this);
   CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == shifted);
-  CHECK(run(later, verb::poll, order(1)).holder.holder == now.id);
+  CHECK(later.at(order(1)).holder == now.id);
 }

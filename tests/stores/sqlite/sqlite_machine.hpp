@@ -31,7 +31,10 @@ class sqlite_machine final : public stores::sqlite::sqlite_host {
     time_ = time;
     set_ = true;
   }
-  void pass(std::chrono::microseconds time) { time_ += time.count(); }
+  void pass(std::chrono::microseconds time) {
+    time_ += time.count();
+    wall_ += time.count();
+  }
 
   /// An operator, or NTP: the time of day from now on.
   void set_wall_clock(std::int64_t time) {
@@ -57,6 +60,27 @@ inline std::shared_ptr<store> open_on(const std::string& url, std::shared_ptr<co
   return std::make_shared<stores::sqlite::lease_table::sqlite_store>(
       stores::sqlite::lease_table::lease_settings::parse(store_url::parse(url)), std::move(machine));
 }
+
+/// The clocks of the machine, as some stores are told of them.
+class machine_clock {
+ public:
+  /// They stand still for stores that are opened from now on.
+  void stop() {
+    stopped_ = std::make_shared<sqlite_machine>("this");
+    stopped_->set(3'600'000'000);
+    stopped_->set_wall_clock(1'700'000'000'000'000);
+  }
+  void pass(microseconds time) { stopped_ == nullptr ? std::this_thread::sleep_for(time) : stopped_->pass(time); }
+  /// Prepared.
+  std::shared_ptr<store> open(const std::string& url) const {
+    auto opened = stopped_ == nullptr ? open_store(url) : open_on(url, stopped_);
+    opened->prepare();
+    return opened;
+  }
+
+ private:
+  std::shared_ptr<sqlite_machine> stopped_{};
+};
 
 /// A lock file whose stores take `machine` for theirs. Time passes on it by hand, if a test has set it.
 class sqlite_machine_fixture : public sqlite_file_fixture {

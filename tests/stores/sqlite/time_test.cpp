@@ -18,121 +18,23 @@ class timed_fixture : public sqlite_machine_fixture {
   std::int64_t number(const std::string& sql) { return std::stoll(raw_sqlite(path).text(sql)); }
 
   const lock_key order = lock_key::of_row(make_lock_table(path, "orders", 1), {std::int64_t{1}});
-  const lock_key job = lock_key::of_row(make_lock_table(path, "jobs", 1, row_renewal::column), {std::int64_t{1}});
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(timed_fixture,
-                 "sqlite time: a key with an expiry of its own is free from that microsecond on, not before", "[T30]") {
-  actor a(*this), b(*this), c(*this);
-  const auto fence = a.acquire("k", 10s);
-  pass(10s - 1us);
-  const seen last = b.at("k");
-  CHECK_FALSE(last.expired);
-  CHECK(last.remaining == 1us);
-  CHECK(answer(b.take("k")) == outcome::no);
-  CHECK(answer(b.take_over("k", last)) == outcome::no);
-  pass(1us);
-  CHECK(b.at("k").expired);
-  CHECK(answer(a.extend("k", fence, 10s)) == outcome::no);
-  const auto by_take = GENERATE(true, false);
-  const reply granted = by_take ? b.take("k") : b.take_over("k", last);
-  CHECK(answer(granted) == outcome::yes);
-  CHECK(granted.fence == fence + 1);
-}
-
-TEST_CASE_METHOD(timed_fixture, "sqlite time: an own expiry can be extended until its last microsecond", "[T30]") {
-  actor a(*this), b(*this);
-  const auto fence = a.acquire("k", 10s);
-  pass(10s - 1us);
-  CHECK(answer(a.extend("k", fence, 10s)) == outcome::yes);
-  CHECK(b.at("k").remaining == 10s);
-  CHECK(answer(b.take("k")) == outcome::no);
-}
-
-TEST_CASE_METHOD(timed_fixture, "sqlite time: min_hold ends when it says, counted from the grant", "[T30]") {
-  actor a(*this), b(*this);
-  const auto fence = a.acquire("k");
-  pass(4s);
-  REQUIRE(answer(a.release("k", fence, 10s)) == outcome::yes);
-  pass(6s - 1us);
-  CHECK(answer(b.take("k")) == outcome::no);
-  pass(1us);
-  CHECK(answer(b.take("k")) == outcome::yes);
-}
-
-TEST_CASE_METHOD(timed_fixture,
-                 "sqlite time: a session lives until its expiry and can be killed from then on, not before", "[T30]") {
-  actor a(*this, 10s), b(*this);
-  const auto fence = a.acquire("k");
-  pass(10s - 1us);
-  CHECK_FALSE(b.at("k").expired);
-  CHECK(b.kill(a.id) == outcome::no);
-  CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
-  if (GENERATE(true, false)) {
-    CHECK(a.renew(10s) == outcome::yes);
-    pass(10s);
-  } else {
-    pass(1us);
-  }
-  CHECK(a.renew(10s) == outcome::no);
-  CHECK(b.at("k").expired);
-  CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);  // not while its row is there
-  CHECK(b.kill(a.id) == outcome::yes);
-  const reply granted = b.take_over("k", b.at("k"));
-  CHECK(answer(granted) == outcome::yes);
-  CHECK(granted.fence == fence + 1);
-}
-
-TEST_CASE_METHOD(timed_fixture,
-                 "sqlite time: a row with an expiry of its own is free from that microsecond on, not before", "[T30]") {
-  actor a(*this), b(*this);
-  REQUIRE(answer(run(a, verb::take, order, 10s)) == outcome::yes);
-  pass(10s - 1us);
-  const seen last = run(b, verb::poll, order).holder;
-  CHECK(last.remaining == 1us);
-  CHECK(answer(run(b, verb::take, order)) == outcome::no);
-  CHECK(answer(run(b, verb::take_over, order, 0us, last)) == outcome::no);
-  pass(1us);
-  CHECK(answer(run(a, verb::extend, order, 10s)) == outcome::no);
-  const auto action = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, action, order, 0us, last)) == outcome::yes);
-}
-
 TEST_CASE_METHOD(timed_fixture, "sqlite time: a row whose expiry is further off than any lease may be is free") {
   actor a(*this), b(*this);
-  REQUIRE(answer(run(a, verb::take, order, 10s)) == outcome::yes);
+  REQUIRE(answer(a.take(order, 10s)) == outcome::yes);
   const auto month = 24h * 31;
   const auto set_to = [&](std::chrono::microseconds ahead) {
     raw_sqlite(path).run("UPDATE orders SET e = e + " + std::to_string(ahead.count()));
   };
   set_to(month - 10s);
-  CHECK_FALSE(run(b, verb::poll, order).holder.expired);
-  CHECK(answer(run(b, verb::take, order, 10s)) == outcome::no);
+  CHECK_FALSE(b.at(order).expired);
+  CHECK(answer(b.take(order, 10s)) == outcome::no);
   set_to(1us);  // as by another clock, or by a mistake
-  CHECK(run(b, verb::poll, order).holder.expired);
-  CHECK(answer(run(b, verb::take, order, 10s)) == outcome::yes);
-}
-
-TEST_CASE_METHOD(timed_fixture,
-                 "sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
-                 "[T30]") {
-  constexpr std::int64_t second = 1'000'000, noon = 1'700'000'000 * second;
-  machine->set_wall_clock(noon);
-  actor a(*this), b(*this);
-  REQUIRE(answer(run(a, verb::take, job, 10s)) == outcome::yes);
-  machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
-  const seen last = run(b, verb::poll, job).holder;
-  CHECK_FALSE(last.expired);
-  CHECK(last.remaining == 1us);
-  CHECK(answer(run(b, verb::take, job, 10s)) == outcome::no);
-  CHECK(answer(run(b, verb::take_over, job, 10s, last)) == outcome::no);
-  machine->set_wall_clock(noon + 11 * second);
-  CHECK(run(b, verb::poll, job).holder.expired);
-  CHECK(answer(run(a, verb::extend, job, 10s)) == outcome::no);
-  const auto action = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, action, job, 10s, last)) == outcome::yes);
+  CHECK(b.at(order).expired);
+  CHECK(answer(b.take(order, 10s)) == outcome::yes);
 }
 
 TEST_CASE_METHOD(timed_fixture,
@@ -145,7 +47,7 @@ TEST_CASE_METHOD(timed_fixture,
   CHECK(number(sessions) == now() + 10'000'000);
   const auto fence = a.acquire("k", 20s);
   CHECK(number(locks) == now() + 20'000'000);
-  REQUIRE(answer(run(a, verb::take, order, 30s)) == outcome::yes);
+  REQUIRE(answer(a.take(order, 30s)) == outcome::yes);
   const std::int64_t epoch = 1'700'000'000'000'000 - now();  // until the next boot
 
   for (const std::int64_t shift : std::vector<std::int64_t>{600000000, -600000000, -1700000000000000}) {
@@ -156,15 +58,15 @@ TEST_CASE_METHOD(timed_fixture,
     CHECK(number(sessions) == now() + 10'000'000);
     REQUIRE(answer(a.extend("k", fence, 20s)) == outcome::yes);
     CHECK(number(locks) == now() + 20'000'000);
-    REQUIRE(answer(run(a, verb::extend, order, 30s)) == outcome::yes);
+    REQUIRE(answer(a.extend(order, 1, 30s)) == outcome::yes);
     CHECK(number("SELECT e FROM orders") == now() + epoch + 30'000'000);
     // Who comes now, with another idea of the time of day, judges the same.
     actor b(*this);
     CHECK(b.at("k").remaining == 20s);
-    CHECK(run(b, verb::poll, order).holder.remaining == 30s);
+    CHECK(b.at(order).remaining == 30s);
     CHECK(answer(b.take("k")) == outcome::no);
     CHECK(b.kill(a.id) == outcome::no);
-    CHECK(answer(run(b, verb::take, order)) == outcome::no);
+    CHECK(answer(b.take(order)) == outcome::no);
   }
   pass(10s);
   actor b(*this);

@@ -76,7 +76,7 @@ TEST_CASE_METHOD(bank, "sqlite verify: both forms of a verification leave their 
   actor a(*this), b(*this);
   const std::string key("k\0'?\xff", 5);
   const auto fence = a.acquire(key);
-  auto grant = grant_of(a, key, fence);
+  auto grant = a.grant(key, fence);
   const auto check = a.store->transactions()->verification_of(grant);
   grant.min_hold = for_long;
   raw_sqlite raw(path);
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(bank, "sqlite verify: in a transaction that has read before, ot
   auto store = open();
   const detail::odb_application application(*stores::sql::application_database_of(*store));
   actor a(*this), b(*this);
-  const auto check = a.store->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
+  const auto check = a.store->transactions()->verification_of(a.grant("k", a.acquire("k")));
   odb::sqlite::database database(path);
   {
     odb::transaction transaction(database.begin());

@@ -9,16 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/store_interface/store.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/store_faults.hpp"
 
 namespace dlock::test {
 
 /// Another store, of which one statement serves several requests as a server's does: it fails for all of them, or gets
 /// no answer for all of them. Knows which keys were asked for together; may stop a look at an idle connection.
-class whole_batch_store final : public store {
+class whole_batch_store final : public forwarding_store {
  public:
-  explicit whole_batch_store(std::shared_ptr<store> inner) : inner_(std::move(inner)) {}
+  using forwarding_store::forwarding_store;
 
   /// The keys of each statement, in their order, with blanks between them.
   std::vector<std::string> batches() const {
@@ -31,14 +31,11 @@ class whole_batch_store final : public store {
     polls_ = std::move(at);
   }
 
-  const std::string& name() const noexcept override { return inner_->name(); }
-  capabilities caps() const noexcept override { return inner_->caps(); }
-  void prepare() override { inner_->prepare(); }
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    auto connection = inner_->connect(limit, why, cancel);
+    auto connection = inner().connect(limit, why, cancel);
     if (connection == nullptr) return nullptr;
     return std::make_unique<link>(*this, std::move(connection));
   }
@@ -49,7 +46,7 @@ class whole_batch_store final : public store {
       const std::lock_guard lock(mutex_);
       batches_.push_back(std::move(keys));
     }
-    inner_->execute(inner(connection), requests, replies);
+    inner().execute(inner_of(connection), requests, replies);
     for (const auto& each : replies) {
       const bool fails = each.result == outcome::failed && each.why.contended;
       if (each.result != outcome::unknown && !fails) continue;
@@ -60,10 +57,10 @@ class whole_batch_store final : public store {
     for (std::size_t i = 0; i < replies.size(); ++i) replies[i].statements = i == 0 ? 1 : 0;
   }
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override {
-    return inner_->session(inner(connection), action, record);
+    return inner().session(inner_of(connection), action, record);
   }
   bool terminate(connection& connection, const connection_identity& lost) noexcept override {
-    return inner_->terminate(inner(connection), lost);
+    return inner().terminate(inner_of(connection), lost);
   }
 
  private:
@@ -86,9 +83,8 @@ class whole_batch_store final : public store {
     whole_batch_store& store;
     const std::unique_ptr<dlock::connection> connection;
   };
-  static connection& inner(connection& connection) { return *static_cast<link&>(connection).connection; }
+  static connection& inner_of(connection& connection) { return *static_cast<link&>(connection).connection; }
 
-  const std::shared_ptr<store> inner_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::vector<std::string> batches_{};

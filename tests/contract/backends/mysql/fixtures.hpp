@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "contract/backends/mysql/stopped_clock.hpp"
 #include "contract/row/row_contract.hpp"
 #include "contract/store_fixture.hpp"
 #include "support/mysql_fixture.hpp"
@@ -19,10 +20,14 @@ class mysql_store_fixture final : public url_fixture {
   /// `with`: parameters of the URL, e.g. "&wake=off".
   explicit mysql_store_fixture(std::string with = {}) : more(std::move(with)) {}
   std::string url() const override { return tables.url(more); }
+  std::shared_ptr<store> open() override { return clock.given_to(url_fixture::open()); }
+  void stop_clock() override { clock.stop(); }
+  void pass(microseconds time) override { clock.pass(time); }
   bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
   std::size_t held_by_waiters() override { return held_by_waiters_of(tables); }
 
   mysql_fixture tables{};
+  server_clock clock{};
   std::string more;  ///< parameters of the stores to come
 };
 
@@ -48,7 +53,9 @@ class mysql_application final : public application {
 class mysql_row_fixture final : public row_fixture {
  public:
   ~mysql_row_fixture() override;
-  std::shared_ptr<store> open() override { return locks.open(more); }
+  std::shared_ptr<store> open() override { return clock.given_to(locks.open(more)); }
+  void stop_clock() override { clock.stop(); }
+  void pass(microseconds time) override { clock.pass(time); }
   std::string url() const override { return locks.url(more); }
   std::shared_ptr<const row_table> make_table(const row_shape& shape) override;
   std::unique_ptr<application> connect() override;
@@ -59,11 +66,11 @@ class mysql_row_fixture final : public row_fixture {
   std::string expiry(microseconds from_now) const override;
   bool locks_rows() const override { return true; }
   std::size_t held_by_waiters() override { return held_by_waiters_of(locks); }
-  void wait_long_for_locks(connection& on) override;
   std::string tables_id() const override;
   std::shared_ptr<store> open_other_tables() override { return other_locks_.emplace().open(more); }
 
   mysql_fixture locks{};
+  server_clock clock{};
   std::string more{};  ///< parameters of the stores to come
 
  private:

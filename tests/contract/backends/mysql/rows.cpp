@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "stores/mysql/on_connection.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::test {
@@ -12,8 +11,6 @@ namespace {
 std::string app_url() { return mysql_setting("DLOCK_TEST_MYSQL_APP_URL"); }
 
 }  // namespace
-
-void mysql_row_fixture::wait_long_for_locks(connection& on) { test::wait_long_for_locks(on); }
 
 mysql_application::mysql_application(const std::string& url, const std::string& time_zone) : raw(url) {
   raw.run("SET SESSION time_zone='" + time_zone + "', innodb_lock_wait_timeout=5");

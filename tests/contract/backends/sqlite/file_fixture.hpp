@@ -25,11 +25,6 @@ class sqlite_file_fixture : public url_fixture {
   std::string parameters;  ///< of the stores to come
 };
 
-/// What names that grant of an actor's in a statement for a transaction.
-inline request grant_of(const actor& who, std::string_view key, std::uint64_t fence) {
-  return {.resource = key, .session = who.id, .nonce = who.nonce, .fence = fence};
-}
-
 /// How many locks threads hold that wait for others, as the wake file of that database has it.
 inline std::size_t held_by_waiters_of(const std::string& database) {
   stores::sqlite::wake_file wakes(database);

@@ -7,6 +7,7 @@
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -59,11 +60,9 @@ class sqlite_row_fixture final : public row_fixture {
  public:
   sqlite_row_fixture() { make_sqlite_file(path_, DLOCK_TEST_ENCODING); }
   std::string url() const override { return "sqlite:" + path_; }
-  std::shared_ptr<store> open() override {
-    auto store = open_store(url());
-    store->prepare();
-    return store;
-  }
+  std::shared_ptr<store> open() override { return clock_.open(url()); }
+  void stop_clock() override { clock_.stop(); }
+  void pass(microseconds time) override { clock_.pass(time); }
   std::unique_ptr<application> connect() override { return std::make_unique<sqlite_application>(path_); }
   bool locks_rows() const override { return false; }
   std::size_t held_by_waiters() override { return held_by_waiters_of(path_); }
@@ -71,11 +70,7 @@ class sqlite_row_fixture final : public row_fixture {
     return stores::sql::tables_id(std::stoull(raw_sqlite(path_).text("SELECT fence FROM dlock_floor WHERE id = 4")))
         .text();
   }
-  std::shared_ptr<store> open_other_tables() override {
-    auto store = open_store("sqlite:" + path_ + "?prefix=other_");
-    store->prepare();
-    return store;
-  }
+  std::shared_ptr<store> open_other_tables() override { return clock_.open("sqlite:" + path_ + "?prefix=other_"); }
 
   std::string literal(const std::string& text) const override {
     std::string quoted = "'";
@@ -134,6 +129,7 @@ class sqlite_row_fixture final : public row_fixture {
 
   scratch_folder folder_;
   const std::string path_ = folder_ / "locks.db";
+  machine_clock clock_{};
   int tables_ = 0;
 };
 
