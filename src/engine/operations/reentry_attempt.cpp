@@ -104,7 +104,8 @@ action reentry_attempt::start(instant now) {
   // ends, no other owner can be granted the key.
   if (services_.table.verified_here(*held_)) return finish();
   if (held_->kind != lease_kind::expiring || held_->own_end.remaining(now) + margin >= terms_.ttl) return finish();
-  extension_ = std::make_unique<extension>(services_, held_, terms_.ttl, never_woken, "acquire, to extend the lease that is held");
+  extension_ = std::make_unique<extension>(services_, held_, terms_.ttl, never_woken,
+                                           "acquire, to extend the lease that is held");
   return extension_->start(now);
 }
 

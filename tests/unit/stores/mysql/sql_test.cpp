@@ -290,7 +290,8 @@ TEST_CASE("mysql row sql: a version that is the fence is raised once and proves 
   CHECK(count(take, "`version` + 1") == 1);
   CHECK_THAT(take, ContainsSubstring("DIV 1000000)"));  // whole seconds, up
   for (const auto& text : {s.sql.change(s.about(verb::extend)), s.sql.change(s.about(verb::release)),
-                           s.sql.about(s.about(verb::poll), stores::sql::row_statement::verify).text, s.sql.change(s.about(verb::cancel))}) {
+                           s.sql.about(s.about(verb::poll), stores::sql::row_statement::verify).text,
+                           s.sql.change(s.about(verb::cancel))}) {
     INFO(text);
     CHECK(text.find("version") == std::string::npos);
     CHECK_THAT(text, ContainsSubstring("IN ('" + me + "', '" + me + "+')"));
@@ -315,8 +316,7 @@ TEST_CASE("mysql row sql: claims of composite ids name the columns one by one") 
   CHECK(s.sql.rows_by_id(table, rows) ==
         "((`orders`.`region` = 1 AND `orders`.`name` = _utf8mb4 X'69742773') OR (`orders`.`region` = 2 AND "
         "`orders`.`name` = 'b'))");
-  CHECK_THAT(s.sql.claim({table, rows, s.session, 1, {}}),
-             ContainsSubstring("`lock_fence` = `lock_fence` + 1"));
+  CHECK_THAT(s.sql.claim({table, rows, s.session, 1, {}}), ContainsSubstring("`lock_fence` = `lock_fence` + 1"));
 }
 
 TEST_CASE("mysql row sql: added columns make free rows, whatever the server's defaults are") {
