@@ -30,12 +30,6 @@
 
 #include "engine/operations/operation.hpp"
 
-// g++ 12 takes an operator new that is a template for one of another class. It warns at the ends of coroutines, so the
-// rest of the file that includes this one goes without that warning.
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 namespace dlock::engine {
 
 /// Bytes for frames, which are not written before a frame lies in them.
