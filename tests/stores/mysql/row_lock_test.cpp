@@ -87,6 +87,7 @@ TEST_CASE("mysql row locks: another program's transaction on some rows stops no 
   mysql_store_fixture keys;
   unique_insert_fixture unique_insert;
   state_row_fixture state_row;
+  shedlock_fixture shedlock;
   t_lock_fixture t_lock;
   mysql_row_fixture by_session, by_column, altered;
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"), app = mysql_setting("DLOCK_TEST_MYSQL_APP_URL");
@@ -106,6 +107,7 @@ TEST_CASE("mysql row locks: another program's transaction on some rows stops no 
       {"keys", keys.url(), numbered, owner, selects(keys.tables.table("lock"), "lock_key")},
       {"unique_insert", unique_insert.url(), numbered, owner, selects(unique_insert.table(), "resource")},
       {"state_row", state_row.url(), numbered, owner, selects(state_row.table(), "lock_name")},
+      {"shedlock", shedlock.url(), numbered, owner, selects(shedlock.table(), "name")},
       {"t_lock", t_lock.url(), numbered, owner, selects(t_lock.table(), "lock_key")},
       {"rows", by_session.url(), rows_of(session_table, app), app,
        fmt::format("UPDATE {} SET payload = payload + 1 WHERE {}", session_table->table, first_rows)},
