@@ -13,7 +13,7 @@
 using namespace dlock::test;
 using namespace dlock;
 using stores::virtual_clock;
-using worker = time_source::worker;
+using worker = environment::worker;
 
 namespace {
 
