@@ -7,7 +7,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"
-since=${DLOCK_COMMITS_SINCE:-45ad3b7a953efd4d4e706d9c9a99ae51b8759871}
+since=${DLOCK_COMMITS_SINCE:-be5f0195c77513dd117f2c7664aafc5b8a43c380}
 
 # A tarball may lie within a repository of somebody else.
 [ "$(git rev-parse --show-toplevel 2>/dev/null || true)" = "$root" ] || exit 0
