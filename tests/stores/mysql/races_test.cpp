@@ -275,7 +275,12 @@ TEST_CASE_METHOD(stage, "mysql races: two batches in opposite need of the same k
       for (std::size_t i = 0; i != replies.size(); ++i) {
         if (replies[i].result != outcome::yes) continue;
         ++grants;
-        request back{.action = verb::release, .resource = keys[i], .session = who.id, .fence = replies[i].fence};
+        // It may meet a row that the other batch has locked for a moment.
+        request back{.action = verb::release,
+                     .resource = keys[i],
+                     .session = who.id,
+                     .fence = replies[i].fence,
+                     .if_locked = row_wait::accept};
         const reply done = executed(*who.store, *who.connection, back);
         if (done.result != outcome::yes) return -1;
       }
