@@ -73,8 +73,7 @@ class tenure_tracker {
   struct acquisition {
     std::uint64_t fence = 0;
     bool counts = true;  ///< the fence is one more than that of the previous grant, of any process; otherwise only the
-                         ///< time shows whether another process has had the key since the time alone says whether
-                         ///< another process has had the key since
+                         ///< time shows whether another process has had the key since
     bool watched = false;  ///< the store notified this process, and may have done so until now
     instant asked{};       ///< when the statement that got it was sent
     instant now{};
