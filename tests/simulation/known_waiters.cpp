@@ -55,7 +55,7 @@ void known_waiters::answered(const request& what, const reply& how) {
 }
 
 void known_waiters::handed_out(const engine::grant& one, instant begun, instant deadline) {
-  constexpr auto gap = engine::tenure_tracker::idle_gap;
+  constexpr auto gap = engine::tenure_gap;
   const auto at = keys_.find(one.key.view());
   if (!knows() || at == keys_.end() || at->second.heard < 3) return;
   if (one.fence != at->second.fence + 1 || begun < at->second.released) return;

@@ -111,7 +111,7 @@ request key_attempt::cancellation(instant now) const noexcept {
   auto made = asked_->ask(verb::cancel);
   made.min_hold = microseconds{0};  // it is freed at once
   // Others may have seen that grant for so long that they rely on its end.
-  made.wake = services_.caps.looks_for_waiters() && now - statement_.sent_at >= wake_knowledge::quiet;
+  made.wake = services_.caps.looks_for_waiters() && now - statement_.sent_at >= quiet_without_waiters;
   return made;
 }
 

@@ -90,9 +90,9 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
   // Its place in the order is that of its registration.
   if (!request.in_order() && first_pause_ == instant{}) {
     first_pause_ = now;
-    return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
+    return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
   }
-  if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) {
+  if (request.in_order() || now + machine.pause() >= first_pause_ + quiet_without_waiters) {
     begin(key, session, request.in_order(), now);
   }
   if (key_ != nullptr && key.row() != nullptr) saw(machine.holder());

@@ -10,12 +10,12 @@ microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noe
   auto* const slot = keys_.find(key);
   if (slot == nullptr || slot->released == instant{}) return microseconds{0};
   if (slot->waiters > 0) {
-    const auto ends = slot->released + std::clamp(slot->waiters * precedence, idle_gap, yield_time);
+    const auto ends = slot->released + std::clamp(slot->waiters * waiter_precedence, tenure_gap, tenure_yield);
     return std::max(ends - now, microseconds{0});
   }
-  if (now - slot->released >= idle_gap || now - slot->begun < slot->length) return microseconds{0};
+  if (now - slot->released >= tenure_gap || now - slot->begun < slot->length) return microseconds{0};
   slot->yielded = true;
-  return yield_time;
+  return tenure_yield;
 }
 
 bool tenure_tracker::is_over(const lock_key& key, instant now) noexcept {
@@ -32,13 +32,13 @@ void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexce
   const auto gap = got.asked - slot.released;
   const bool again =
       slot.key == key.hash() && slot.released != instant{} &&
-      (got.counts ? got.fence == slot.fence + 1 : gap < (slot.yielded ? yield_time : microseconds{0}) + idle_gap);
+      (got.counts ? got.fence == slot.fence + 1 : gap < (slot.yielded ? tenure_yield : microseconds{0}) + tenure_gap);
   if (!again) {
-    slot = {.key = key.hash(), .begun = got.now, .length = shortest};
+    slot = {.key = key.hash(), .begun = got.now, .length = shortest_tenure};
   } else if (slot.yielded) {  // no other process took it
     slot.begun = got.now;
     slot.length = std::min(2 * slot.length, longest);
-  } else if (gap >= idle_gap) {
+  } else if (gap >= tenure_gap) {
     slot.begun = got.now;
   }
   slot.fence = got.fence;
@@ -54,7 +54,7 @@ void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned
   auto* const slot = keys_.find(key);
   if (slot == nullptr || slot->fence != fence) return;
   // This process counts as one of them if the server has not noticed yet that it does not wait any more.
-  slot->waiters = slot->watched && now - slot->used < idle_gap ? waiters - 1 : waiters;
+  slot->waiters = slot->watched && now - slot->used < tenure_gap ? waiters - 1 : waiters;
 }
 
 unsigned tenure_tracker::rivals(const lock_key& key, instant now) noexcept {
@@ -76,7 +76,7 @@ void wake_knowledge::granted(const lock_key& key, std::uint64_t nonce, bool wait
   if (at == nullptr) {
     at = &keys_.slot_of(key);
     *at = {.key = key.hash(), .nobody_at = asked_at};
-  } else if (at->nonce == 0 && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
+  } else if (at->nonce == 0 && at->nobody_at != instant{} && asked_at - at->used >= quiet_without_waiters) {
     // It was free long enough for a waiter to take it.
     at->nobody_at = asked_at;
   }
@@ -88,7 +88,7 @@ void wake_knowledge::granted(const lock_key& key, std::uint64_t nonce, bool wait
 bool wake_knowledge::looks(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   const auto* const at = keys_.find(key);
-  return at == nullptr || at->nobody_at == instant{} || now - at->nobody_at >= quiet;
+  return at == nullptr || at->nobody_at == instant{} || now - at->nobody_at >= quiet_without_waiters;
 }
 
 void wake_knowledge::looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept {

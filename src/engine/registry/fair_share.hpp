@@ -58,13 +58,8 @@ class recent_keys {
 /// How long this process has had its keys, one grant after the other. Pure except for its mutex: time is passed in.
 class tenure_tracker {
  public:
-  /// How long a process takes a key again and again before it yields; twice as long each time when no other process
-  /// came.
-  static constexpr microseconds shortest = shortest_tenure;
+  /// A tenure begins with shortest_tenure, and lasts twice as long each time when no other process came, up to this.
   static constexpr microseconds longest = std::chrono::seconds{2};
-  static constexpr microseconds yield_time = tenure_yield;
-  static constexpr microseconds idle_gap = tenure_gap;
-  static constexpr microseconds precedence = waiter_precedence;
 
   /// How long this process must leave a key alone before it takes it.
   microseconds time_to_yield(const lock_key& key, instant now) noexcept;
@@ -103,12 +98,10 @@ class tenure_tracker {
 
 /// When this process last knew that no other process waits for one of its keys. That decides which releases look for a
 /// waiter, where that costs something (capabilities::wakes_others): those of a grant that it had to wait for, and those
-/// after longer than `quiet`. So a short lease without waiters costs nothing, and a loop over one key looks once
-/// in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its mutex.
+/// after longer than quiet_without_waiters. So a short lease without waiters costs nothing, and a loop over one key
+/// looks once in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its mutex.
 class wake_knowledge {
  public:
-  static constexpr microseconds quiet = quiet_without_waiters;
-
   /// `nonce` names the grant. `asked_at` is when the take was sent. `waited`: a take had been refused before.
   void granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept;
   /// Whether a release that is sent now looks for a waiter.

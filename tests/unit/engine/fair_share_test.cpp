@@ -6,8 +6,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace dlock;
+using engine::quiet_without_waiters;
+using engine::shortest_tenure;
 using engine::starvation_detector;
+using engine::tenure_gap;
 using engine::tenure_tracker;
+using engine::tenure_yield;
+using engine::waiter_precedence;
 using engine::wake_knowledge;
 using std::chrono::microseconds;
 
@@ -45,7 +50,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: what was had again and again for a
   const auto first = until_yield("k");
   CHECK(first >= 45ms);
   CHECK(first <= 55ms);
-  CHECK(had.time_to_yield("k", now) == tenure_tracker::yield_time);
+  CHECK(had.time_to_yield("k", now) == tenure_yield);
   CHECK(had.time_to_yield("other", now) == 0us);
 }
 
@@ -53,7 +58,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: when nobody comes, the next moment
   hold("k", 0us, 2ms);
   static_cast<void>(until_yield("k"));
   for (const auto expected : {100ms, 200ms, 400ms, 800ms, 1600ms, 2000ms, 2000ms}) {
-    hold("k", tenure_tracker::yield_time, 2ms);  // it was free all the time, and the fence is the next
+    hold("k", tenure_yield, 2ms);  // it was free all the time, and the fence is the next
     const auto took = until_yield("k");
     CHECK(took >= expected - 10ms);
     CHECK(took <= expected + 10ms);
@@ -63,7 +68,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: when nobody comes, the next moment
 TEST_CASE_METHOD(tenure_fixture, "fair share: who had to let others in begins anew, and leaves it alone as soon") {
   hold("k", 0us, 2ms);
   static_cast<void>(until_yield("k"));
-  hold("k", tenure_tracker::yield_time, 2ms);
+  hold("k", tenure_yield, 2ms);
   static_cast<void>(until_yield("k"));
   hold("k", 300ms, 2ms, 5);
   const auto took = until_yield("k");
@@ -73,14 +78,14 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: who had to let others in begins an
 
 TEST_CASE_METHOD(tenure_fixture, "fair share: a long hold counts as much as many short ones") {
   hold("k", 0us, 1s);
-  CHECK(had.time_to_yield("k", now + 1ms) == tenure_tracker::yield_time);
+  CHECK(had.time_to_yield("k", now + 1ms) == tenure_yield);
 }
 
 TEST_CASE_METHOD(tenure_fixture, "fair share: who leaves it alone by himself need not do more") {
   hold("k", 0us, 1s);
-  CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == 0us);
+  CHECK(had.time_to_yield("k", now + tenure_gap) == 0us);
   for (int i = 0; i < 200; ++i) {
-    hold("k", tenure_tracker::idle_gap, 2ms);
+    hold("k", tenure_gap, 2ms);
     CHECK(had.time_to_yield("k", now + 1ms) == 0us);
   }
 }
@@ -91,13 +96,13 @@ TEST_CASE_METHOD(tenure_fixture,
   const auto begun = now;
   while (now - begun < 1s && had.time_to_yield("k", now + 100us) == 0us) {
     const auto asked = now + 100us;
-    now = asked + 2 * tenure_tracker::idle_gap;
+    now = asked + 2 * tenure_gap;
     had.granted("k", {.fence = ++fence, .counts = counts, .asked = asked, .now = now});
     now += 2ms;
     had.released("k", fence, now);
   }
-  CHECK(now - begun >= tenure_tracker::shortest);
-  CHECK(now - begun <= tenure_tracker::shortest + 50ms);
+  CHECK(now - begun >= shortest_tenure);
+  CHECK(now - begun <= shortest_tenure + 50ms);
 }
 
 TEST_CASE_METHOD(tenure_fixture, "fair share: a key that another thread of the process holds is not left alone") {
@@ -146,16 +151,16 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: without fences the time says wheth
   CHECK(first >= 45ms);
   CHECK(first <= 55ms);
   SECTION("after a moment in which nobody came the next one is later") {
-    hold_it(tenure_tracker::yield_time);
+    hold_it(tenure_yield);
     CHECK(until_it_is_left_alone() >= 95ms);
   }
   SECTION("and who got it later than that was not alone") {
-    hold_it(tenure_tracker::yield_time + tenure_tracker::idle_gap);
+    hold_it(tenure_yield + tenure_gap);
     CHECK(until_it_is_left_alone() <= 110ms);
   }
   SECTION("nor was who found it free after a while") {
     for (auto i = 0; i < 200; ++i) {
-      hold_it(tenure_tracker::idle_gap);
+      hold_it(tenure_gap);
       REQUIRE(had.time_to_yield("k", now + 100us) == 0us);
     }
   }
@@ -165,14 +170,14 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is released to waiters 
   had.granted("k", {.fence = ++fence, .asked = now, .now = now});
   had.notified("k", fence, 1, now);
   had.released("k", fence, now);
-  CHECK(had.time_to_yield("k", now + 1ms) == tenure_tracker::idle_gap - 1ms);
-  CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == 0us);
+  CHECK(had.time_to_yield("k", now + 1ms) == tenure_gap - 1ms);
+  CHECK(had.time_to_yield("k", now + tenure_gap) == 0us);
   CHECK(had.rivals("k", now) == 0);  // the other one has had it when this one asks again
 
   had.granted("k", {.fence = fence += 1'000'000, .asked = now, .now = now});  // tokens may follow a clock
   had.notified("k", fence, 15, now);
   had.released("k", fence, now);
-  CHECK(had.time_to_yield("k", now) == 15 * tenure_tracker::precedence);
+  CHECK(had.time_to_yield("k", now) == 15 * waiter_precedence);
   CHECK(had.rivals("k", now) == 14);
   CHECK(had.rivals("k", now + tenure_tracker::longest) == 0);
 
@@ -188,9 +193,9 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a process is none of the waiters t
   had.released("k", fence, now + 1ms);
   CHECK(had.time_to_yield("k", now + 1ms) == 0us);
   had.granted("k", {.fence = ++fence, .watched = true, .asked = now, .now = now});
-  had.notified("k", fence, 1, now + tenure_tracker::idle_gap);  // the server has seen by then that it waits no longer
-  had.released("k", fence, now + tenure_tracker::idle_gap);
-  CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == tenure_tracker::idle_gap);
+  had.notified("k", fence, 1, now + tenure_gap);  // the server has seen by then that it waits no longer
+  had.released("k", fence, now + tenure_gap);
+  CHECK(had.time_to_yield("k", now + tenure_gap) == tenure_gap);
 }
 
 TEST_CASE("fair share: a waiter counts how often the key changes hands") {
@@ -261,8 +266,8 @@ struct known_keys {
 TEST_CASE_METHOD(known_keys, "wake knowledge: a short lease that was got at once is released without a look") {
   known.granted("k", 1, false, now);
   CHECK_FALSE(known.looks("k", now));
-  CHECK_FALSE(known.looks("k", now + wake_knowledge::quiet - 1us));
-  CHECK(known.looks("k", now + wake_knowledge::quiet));
+  CHECK_FALSE(known.looks("k", now + quiet_without_waiters - 1us));
+  CHECK(known.looks("k", now + quiet_without_waiters));
 }
 
 TEST_CASE_METHOD(known_keys,
