@@ -160,13 +160,13 @@ done < <(sources src)
 offend_each() { # text, pattern, file...: every line that has it, comments apart
   local text=$1 pattern=$2
   shift 2
-  while IFS= read -r line; do offend "$line: $text"; done < <(grep -nE "$pattern" "$@" /dev/null | grep -vE '^[^:]*:[0-9]+: *//' | cut -d: -f1,2)
+  while IFS= read -r line; do offend "$line: $text"; done < <(grep -nP "$pattern" "$@" /dev/null | grep -vE '^[^:]*:[0-9]+: *//' | cut -d: -f1,2)
 }
-# A coroutine that awaits `f.wait(...)`, of its flow, does not block.
+# `co_await f.wait(...)`, of the coroutine's flow, does not block.
 mapfile -t resumed < <(sources src/engine/machines src/engine/operations src/engine/background)
 offend_each "what is resumed does not read a clock" '(_clock|time|time_)(::|\.|->)now\(|system_time' "${resumed[@]}"
 offend_each "what is resumed does not wait, sleep or own a thread" \
-  'condition_variable|std::thread|sleep_|wait_(until|for)\(|([^f]|[^ ]f)[.>]wait\(|[.>]join\(' "${resumed[@]}"
+  'condition_variable|std::thread|sleep_|wait_(until|for)\(|(?<!co_await f)[.>]wait\(|[.>]join\(' "${resumed[@]}"
 mapfile -t silent < <(sources src/engine src/api | grep -v '^src/engine/statements/batch\.cpp$')
 offend_each "only the executor's batches speak to the store" \
   '(where|where_|where\(\)|store|store_|inner_?)(\.|->)(execute|session)\(' "${silent[@]}"
