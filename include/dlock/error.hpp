@@ -26,7 +26,7 @@ enum class errc {
   closed,             ///< the service was closed (lock_refused)
   forked,             ///< called in a child of the process that made the service (lock_refused)
   no_such_row,        ///< there is no row with that id to lock (lock_refused)
-  deadlock,           ///< the wait is in vain, in a deadlock cycle (lock_deadlock)
+  deadlock,           ///< the wait can't succeed, because of a deadlock cycle (lock_deadlock)
   lost,               ///< the lease may no longer be trusted (lock_lost)
   stale_fence,        ///< a resource has seen a greater fencing token (stale_fence in fenced.hpp)
   store_failed,       ///< the database refused (a right, a password, a table that is missing) or failed (store_error)

@@ -98,7 +98,7 @@ struct lock_options {
   optional_time wait{};
   /// What renews the lease. Default automatic.
   std::optional<dlock::renewal> renewal{};
-  /// What a call does for a key that its owner holds. Default: allowed.
+  /// How a call treats a key that its owner already holds. Default: allowed.
   std::optional<dlock::reentry> reentry{};
   /// Pauses between attempts while the key is busy.
   retry_policy retry{};

@@ -26,7 +26,7 @@ struct event {
     release_failed,   ///< key, fence, text: it is retried in the background
     outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled in the background
     acquire_failed,   ///< key, text: the database failed during an acquire
-    deadlock,         ///< key, text, keys: after `busy`: the wait was in vain, in a deadlock cycle that the text names
+    deadlock,         ///< key, text, keys: after `busy`: refused because of the deadlock cycle that the text names
     in_transaction,   ///< key, text: acquired inside an open transaction, which may not see what earlier holders wrote
     blocked,          ///< key, fence, text: the holder is dead, but a transaction that it verified is still open
     unchecked,        ///< key, fence, text: a verified transaction was committed on a cluster without the last check

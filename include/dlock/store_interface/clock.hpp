@@ -43,12 +43,12 @@ class time_source {
   virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }
 };
 
-/// What a service gets from the system: its clock and its threads. Only tests replace it, by a clock that the test
+/// The clock and the threads of a service. Only tests replace it, by a clock that the test
 /// moves (stores/memory.hpp: virtual_clock) or by simulated threads.
 /// Thread safety: all functions may be called from any thread.
 class DLOCK_EXPORT environment : public time_source {
  public:
-  /// Whether time goes on by itself. If false, it stands still until the program moves it, so a process does not pause
+  /// Whether time passes. If false, it stands still until the program moves it, so a process does not pause
   /// to leave a key to other processes.
   virtual bool runs_by_itself() const noexcept { return true; }
 

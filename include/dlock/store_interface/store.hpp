@@ -83,14 +83,14 @@ class key_listener {
   /// Precondition: the store holds no lock that execute() takes.
   /// Thread safety: from any thread.
   virtual void may_be_free(bool works) noexcept = 0;
-  /// Adds the locks of this process's threads that wait for the key and can't release them before
-  /// they have it. If the store tells other processes, it finds deadlock cycles of waiters. The
-  /// service calls store::waiters_changed() when the locks change.
+  /// Adds the locks that threads of this process hold while they wait for the key, and can't release before they have
+  /// it. A store that shares them with other processes finds deadlock cycles. The service calls
+  /// store::waiters_changed() when they change.
   /// Errors: std::bad_alloc.
   virtual void list_held(held_meanwhile& /*all*/) const {}
   /// The thread that waits for the key and holds `held` is in a deadlock cycle with these: the first one holds the key,
-  /// the next one what that waits for, and the last waits for `held`. Its wait ends first (`until`), so it is in vain,
-  /// and ends now with lock_deadlock. It only signals.
+  /// each other one holds the lock for which the one before it waits, and the last waits for `held`. The thread's wait
+  /// would end first (`until`), so it ends now, with lock_deadlock. This only signals.
   virtual void closes_cycle(const lock_held_meanwhile& /*held*/, std::span<const cycle_link> /*others*/) noexcept {}
 
  protected:
@@ -168,8 +168,8 @@ class store {
   /// Cost: returns at once.
   virtual void waiters_changed(std::string_view /*key*/) noexcept {}
 
-  /// `listener` is notified of what the store notices by itself, until unlisten(). A store that notices nothing ignores
-  /// both.
+  /// The store notifies `listener` of what it finds outside of calls, until unlisten(). A store that finds nothing
+  /// ignores both.
   virtual void listen(store_listener& /*listener*/) noexcept {}
   /// The listener isn't called any more once this returns. Does nothing if it does not listen.
   virtual void unlisten(store_listener& /*listener*/) noexcept {}

@@ -27,7 +27,7 @@ class store_admin {
   virtual reply list(connection& connection, std::string_view after, std::size_t limit,
                      std::vector<holder_info>& found) noexcept = 0;
   /// Revokes the session that keeps the key or row: it can't renew, so the key is free when it expires. Returns no if
-  /// the key is free, or its lease has a separate expiry (which ends by itself).
+  /// the key is free, or its lease has a separate expiry (which passes anyway).
   virtual reply revoke(connection& connection, const request& key) noexcept = 0;
 
   /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not

@@ -63,8 +63,8 @@ struct seen {
   std::string who{};          ///< "host/pid label", for messages; may be empty
 };
 
-/// What a store does about a row that a transaction of another program has locked. It never waits longer than about a
-/// second, and answers fault::contended if it has not got the row by then.
+/// How a store treats a row that a transaction of another program has locked. It waits for about a second at most, and
+/// then answers fault::contended.
 enum class row_wait : std::uint8_t {
   avoid,   ///< it does not wait, if the same statement can tell the server so
   never,   ///< it does not wait, even if that costs a further statement
