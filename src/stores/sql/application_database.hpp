@@ -89,26 +89,18 @@ class application_database : public transactional_store {
 
   // ---- SQL text ---------------------------------------------------------------------------------------------------
   /// Conditions for a WHERE: the row has no holder; its holder may be dead, which must be checked row by row.
-  virtual std::string free_rows(const row_table& table) const { return rows_.free_rows(table); }
-  virtual std::string abandoned_rows(const row_table& table) const { return rows_.abandoned_rows(table); }
+  virtual std::string free_rows(const row_table& table) const = 0;
+  virtual std::string abandoned_rows(const row_table& table) const = 0;
   /// The end of a SELECT that makes it lock the rows of this table and skip locked ones. May be empty.
   virtual std::string lock_and_skip(const row_table& table) const = 0;
   /// Whether lock_and_skip() also locks rows of tables that the SELECT joins.
   virtual bool locks_joined_rows() const noexcept { return false; }
   /// One statement that grants rows that this transaction has locked.
-  virtual std::string claim(const claim_request& request) const { return rows_.claim(request); }
+  virtual std::string claim(const claim_request& request) const = 0;
   /// A condition that selects rows by their ids.
-  virtual std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
-    return rows_.rows_by_id(table, rows);
-  }
+  virtual std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const = 0;
   /// ALTER TABLE statements that add the lock columns to a table without them.
-  virtual std::string add_columns(const row_table& table) const { return rows_.add_columns(table); }
-
- protected:
-  /// `rows` must outlive it.
-  explicit application_database(const row_sql& rows) : rows_(rows) {}
-
-  const row_sql& rows_;
+  virtual std::string add_columns(const row_table& table) const = 0;
 };
 
 /// Returns null if the store is in no SQL database that applications share.

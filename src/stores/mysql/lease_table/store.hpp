@@ -19,7 +19,7 @@
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/parked/parked_waiters.hpp"
 #include "stores/sql/admin.hpp"
-#include "stores/sql/application_database.hpp"
+#include "stores/sql/application_rows.hpp"
 #include "stores/sql/schema.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -54,9 +54,9 @@ std::string no_tables_id(const std::string& floor_table);
 outcome describe_table(MYSQL* handle, row_table& table, fault& why);
 
 /// Locks in the application's own transactions.
-class mysql_application_database final : public sql::application_database {
+class mysql_application_database final : public sql::application_rows {
  public:
-  explicit mysql_application_database(lease_tables& tables) : application_database(tables.row_sql), tables_(tables) {}
+  explicit mysql_application_database(lease_tables& tables) : application_rows(tables.row_sql), tables_(tables) {}
 
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;

@@ -14,7 +14,7 @@
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/store_overview.hpp"
 #include "stores/sql/admin.hpp"
-#include "stores/sql/application_database.hpp"
+#include "stores/sql/application_rows.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
@@ -25,10 +25,10 @@ namespace dlock::stores::sqlite::lease_table {
 outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why);
 
 /// Locks in the application's own transactions.
-class sqlite_application_database final : public sql::application_database {
+class sqlite_application_database final : public sql::application_rows {
  public:
   explicit sqlite_application_database(std::shared_ptr<lease_file> file)
-      : application_database(file->row_sql), file_(std::move(file)) {}
+      : application_rows(file->row_sql), file_(std::move(file)) {}
 
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;
