@@ -8,7 +8,7 @@
 #   2. A program that uses SQLite alone: pkg-config and find_package compile it, and no other store's client is installed.
 #   3. An annotated class: dlock_generate() and the program run with what the packages bring, and nothing of clang's beside it.
 #   4. A mapped class: dlock_odb_generate() and the program that locks its rows.
-# Needs root and debootstrap, as scripts/clean_root.sh.
+# Needs root, as scripts/clean_root.sh.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf 'check-packages: %s\n' "$*" >&2; }

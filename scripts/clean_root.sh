@@ -6,7 +6,7 @@
 #   scripts/clean_root.sh --fresh debian12|debian13|ubuntu2404 command...        a command in this tree, and not a verb
 # Makes a minimal system by debootstrap, copies the tracked files of this tree into it, and runs ./dev there in a chroot with
 # namespaces of its own. Debian comes from the mirror that apt uses here, Ubuntu from $DLOCK_UBUNTU_MIRROR (default:
-# http://archive.ubuntu.com/ubuntu). Needs root and the package debootstrap. The system stays for the next run in
+# http://archive.ubuntu.com/ubuntu). Needs root, and installs the package debootstrap. The system stays for the next run in
 # $DLOCK_CLEAN_ROOT (default: ~/.cache/dlock/<name>); remove that folder to begin with nothing again. With --fresh each run has a
 # copy of a system in which nothing was ever installed, and the copy is removed at the end.
 set -euo pipefail
@@ -31,7 +31,9 @@ shift
 if [ $# = 0 ]; then set -- demo; fi
 if [ -z "$fresh" ]; then set -- ./dev "$@"; fi
 [ "$(id -u)" = 0 ] || die "needs root, for chroot"
-command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
+command -v debootstrap >/dev/null ||
+  { apt-get -qq update && apt-get -qq -y --no-install-recommends install debootstrap; } >/dev/null 2>&1 ||
+  die "debootstrap is missing, and apt could not install it"
 
 system=${DLOCK_CLEAN_ROOT:-${DLOCK_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/dlock}/$name$fresh}
 options=(--variant=minbase --include=ca-certificates)
