@@ -262,6 +262,14 @@ action acquisition::interrupt(interruption why, instant now) {
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
 acquired acquisition::result(instant now) {
+  // What has asked the store ends before what the caller does next.
+  const struct at_end {
+    acquisition& of;
+    ~at_end() {
+      if (of.at_ != nullptr) of.room_->reset();
+      of.at_ = nullptr;
+    }
+  } end{*this};
   if (result_.held != nullptr) return std::move(result_);
   const auto waited = now - request_.begun;
   const auto* const machine = attempt_ != nullptr ? &attempt_->machine() : nullptr;
