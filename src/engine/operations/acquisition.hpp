@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
+#include <span>
+#include <utility>
 
-#include "base/late_object.hpp"
+#include "engine/operations/flow.hpp"
 #include "engine/operations/key_attempt.hpp"
 #include "engine/operations/queue_wait.hpp"
 #include "engine/operations/reentry_attempt.hpp"
@@ -13,81 +14,80 @@
 
 namespace dlock::engine {
 
-/// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
-/// ends.
-class acquisition final : public operation {
+/// What an acquire of one key knows while it is under way, and the coroutines that go through it.
+class key_acquire {
  public:
-  /// What asks the store, and pauses between. It is large, and an operation that waits in the queue does not need it
-  /// yet.
-  struct at_store {
-    at_store(engine_services& services, waker& woken) : pause(services, woken), watch(services, pause) {}
-    base::late_object<key_attempt> attempt;
-    queue_turn no_turn{};
-    poll_wait pause;  // may wait in its destructor for the attempt's poll
-    release_subscription watch;
-  };
-  using room = base::late_object<at_store>;
+  /// Bytes of all frames while it waits in the queue, and of all below run() while the store is asked. g++ 12 needs 256
+  /// and 3,136.
+  static constexpr std::size_t frames_in_queue = 256;
+  static constexpr std::size_t frames_at_store = 3328;
 
-  /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is
-  /// known to be contended.
-  acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
-              bool poll_first = false);
-  ~acquisition() override;
+  key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken, bool poll_first);
 
-  action start(instant now) override;
-  action resume(instant now) override;
-  action interrupt(interruption why, instant now) override;
-  const lock_key* waits_for() const noexcept override {
-    return doing_ == doing::queued || doing_ == doing::pausing ? &key_ : nullptr;
-  }
-
-  /// After action::kind::finished. Throws lock_refused, store_error.
-  acquired result(instant now);
+  /// Until it is granted or the wait ends. Throws lock_refused, store_error.
+  task<acquired> run(flow& f);
 
  private:
-  enum class doing : std::uint8_t { nothing, entering_again, queued, yielding, asking, pausing };
+  /// What this process knows of the key.
+  enum class found : std::uint8_t {
+    ours,   ///< its owner holds it already
+    turn,   ///< nobody here holds it or asks for it: the store is to be asked
+    queue,  ///< another caller does
+    busy,   ///< and this one does not wait
+  };
+  /// How it goes on at the store.
+  enum class next : std::uint8_t { yield, begin, take, poll, polled };
+  struct at_store;
 
-  /// Enters again what the owner holds by now.
-  action look_for_own(instant now);
-  action enter(instant now);
-  action enter_queue(instant until, instant now);
-  action enter_again(action next);
-  action queue_left(action next, instant now);
-  action use_passed(std::shared_ptr<grant> passed, instant now);
-  action busy_here(instant now);
-  action ask_store(bool poll_first, instant now);
-  action let_others(instant now);
-  action ask_now(instant now);
-  action follow(action next, instant now);
-  action pause_now(instant now);
-  action pause_over(action next, instant now);
-  std::string why_busy(instant now) const;
-  void notify_granted(instant now, unsigned statements, bool taken_over);
+  found look(instant now);
+  found enter();
+  flow::following<reentry_attempt> enter_again(flow& f);
+  flow::following<queue_wait> wait_in_queue(flow& f);
+  found left_queue(const flow& f);
+  std::shared_ptr<grant> use_passed(instant now);
+  task<acquired> ask_store(flow& f);
+  next begin_at_store(at_store& here, bool interrupted, instant now);
+  task<step> ask(flow& f, at_store& here, next how);
+  flow::following<poll_wait> leave_to_others(flow& f, at_store& here);
+  flow::following<poll_wait> pause(flow& f, at_store& here);
+  next pause_over(at_store& here, bool yielded, instant now);
+  acquired granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over);
+  acquired not_granted(const flow& f, const key_attempt* attempt, bool in_queue);
 
   engine_services& services_;
   const lock_key& key_;
   const lock_request request_;
-  waker& woken_;
   bool poll_first_;
-  bool patient_ = false;  // this process has had the key for long
-  unsigned rivals_ = 0;
-  bool hears_ = false;  // leaving it alone: the store notifies of its release
-  instant resumes_{};   // leaving it alone: until then
-  doing doing_ = doing::nothing;
+  bool too_many_ = false;
+  bool closed_ = false;  // the service was closed while the store granted it
+  instant queue_until_{};
   reentry_attempt again_;
   queue_wait queue_wait_;
   queue_turn turn_{};  // the grant's, once there is one
-  std::unique_ptr<room> own_room_{};
-  room* room_;
-  at_store* at_ = nullptr;          // in room_
-  key_attempt* attempt_ = nullptr;  // in that
-  acquired result_{};
-  std::optional<interruption> interrupted_{};
-  bool too_many_ = false;
-  std::optional<bool> troubled_{};  // those in the queue know whether the store can be asked
-  bool behind_ = false;             // busy: behind a caller that gets no answer from the store
-  fault trouble_{};                 // behind_: why
-  bool closed_ = false;             // the service was closed while the store granted it
+};
+
+/// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
+/// ends.
+class acquisition final : private frame_storage<key_acquire::frames_in_queue>,
+                          private key_acquire,
+                          public coroutine_operation<acquired> {
+ public:
+  /// For all frames.
+  using room = frame_storage<frames_in_queue + frames_at_store>;
+
+  /// `key` must outlive it, and so must `in`; null: what it needs while it asks the store is on the heap, and is made
+  /// before that. `poll_first`: the key is known to be contended.
+  acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
+              bool poll_first = false)
+      : key_acquire(services, key, std::move(request), woken, poll_first),
+        coroutine_operation<acquired>(in != nullptr ? std::span<std::byte>(*in) : room_in_queue(), woken, &run_in,
+                                      static_cast<key_acquire*>(this)) {}
+
+  acquired result(instant) const { return coroutine_operation<acquired>::result(); }
+
+ private:
+  std::span<std::byte> room_in_queue() noexcept { return static_cast<frame_storage<frames_in_queue>&>(*this); }
+  static task<acquired> run_in(flow& f, key_acquire* of) { return of->run(f); }
 };
 
 }  // namespace dlock::engine

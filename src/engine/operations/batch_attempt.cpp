@@ -99,13 +99,14 @@ action batch_attempt::take_resumed(instant now) {
   sent_.clear();
   for (auto& each : members_) {
     if (!each.open || (refused_ && !each.started)) continue;
-    const auto next = each.started ? each.attempt.resume(now) : each.attempt.start(now);
+    const auto next = each.started ? each.asking.resume(now) : each.asking.start(now);
     each.started = true;
     const auto at = each.attempt.at();
     if (next.what == action::kind::finished) {
       each.open = false;
       refused_ = refused_ || at != step::granted;
     } else if (refused_ && !each.attempt.undoes()) {
+      each.asking.withdraw();
       each.open = false;
     } else {
       waits = waits || next.what == action::kind::wait;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "engine/operations/key_attempt.hpp"
@@ -17,9 +18,18 @@ class batch_attempt {
   struct member {
     member(std::size_t which, engine_services& services, const lock_key& key, const lock_request& asked,
            const acquire_machine::settings& settings, waker& woken)
-        : number(which), attempt(services, key, asked, settings, woken) {}
+        : number(which), attempt(services, key, asked, settings), asking(frames, woken, &begin, std::ref(attempt)) {}
+    /// The batch ends while nothing of it is under way: what it was to send and did not, as one attempt threw, is not
+    /// sent any more.
+    ~member() { asking.withdraw(); }
+    member(const member&) = delete;
+    member& operator=(const member&) = delete;
+    static task<step> begin(flow& f, key_attempt& of) { return of.ask(f); }
+
     const std::size_t number;  // of the key
     key_attempt attempt;
+    frame_storage<2048> frames;
+    coroutine_operation<step> asking;
     statement send{};  // a poll before, a cancellation after
     bool started = false;
     bool open = true;  // under way

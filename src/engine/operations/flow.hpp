@@ -132,7 +132,10 @@ class flow {
   /// Its statements are under way.
   bool sends() const noexcept { return sends_; }
   /// While it waits for a key: that one.
-  const lock_key* waits_for() const noexcept { return part_.of != nullptr ? part_.waits_for(part_.of) : waits_for_; }
+  const lock_key* waits_for() const noexcept {
+    const auto* const own = part_.of != nullptr ? part_.call->waits_for(part_.of) : nullptr;
+    return own != nullptr ? own : waits_for_;
+  }
 
   class sending;
   class waiting;
@@ -148,9 +151,11 @@ class flow {
   following<operation> run(operation& part);
   /// Likewise of a part of one, which has begun with `first`.
   template <class Part>
-  following<Part> follow(Part& part, const action& first) noexcept;
+  following<Part> follow(Part& part, const action& first, const lock_key* key = nullptr) noexcept;
 
   // Of what runs it.
+  /// What it wanted sent last is not sent: it will end where it stands.
+  void withdraw() noexcept { sends_ = false; }
   action start(std::coroutine_handle<> root, instant at) {
     leaf_ = root;
     return resume(at);
@@ -158,12 +163,12 @@ class flow {
   action resume(instant at) {
     now_ = at;
     sends_ = false;
-    return part_.of != nullptr ? part_ended(part_.resume, {}) : go_on();
+    return part_.of != nullptr ? part_ended(part_.call->resume, {}) : go_on();
   }
   action interrupt(interruption why, instant at) {
     now_ = at;
     if (!interrupted_) interrupted_ = why;
-    if (part_.of != nullptr) return part_ended(part_.interrupt, why);
+    if (part_.of != nullptr) return part_ended(part_.call->interrupt, why);
     ended_by_ = why;
     return go_on();
   }
@@ -172,10 +177,13 @@ class flow {
   // A part by hand that has the say for now.
   struct by_hand {
     using step = action (*)(void* of, interruption why, instant now);
+    struct functions {
+      step resume;
+      step interrupt;
+      const lock_key* (*waits_for)(const void* of);
+    };
     void* of = nullptr;
-    step resume = nullptr;
-    step interrupt = nullptr;
-    const lock_key* (*waits_for)(const void* of) = nullptr;
+    const functions* call = nullptr;
   };
 
   action wants(const action& next) noexcept {
@@ -200,7 +208,7 @@ class flow {
   engine::waker& waker_;
   instant now_{};
   std::coroutine_handle<> leaf_{};  // the innermost, which goes on
-  action wanted_{};
+  action wanted_{};                 // finished while a coroutine runs
   std::array<statement*, 1> alone_{};
   const lock_key* waits_for_ = nullptr;
   by_hand part_{};
@@ -210,32 +218,29 @@ class flow {
   bool sends_ = false;
 };
 
+// What an awaiter wants is in the flow from its construction on, so that little of it lies in a frame.
+
 class [[nodiscard]] flow::sending {
  public:
-  sending(flow& in, std::span<statement* const> all, bool with_polls) noexcept
-      : in_(in), all_(all), with_polls_(with_polls) {}
-  bool await_ready() const noexcept { return all_.empty(); }
-  void await_suspend(std::coroutine_handle<> leaf) const noexcept {
-    in_.leaf_ = leaf;
-    in_.wanted_ = action::send(all_, with_polls_);
+  sending(flow& in, std::span<statement* const> all, bool with_polls) noexcept : in_(in) {
+    if (!all.empty()) in_.wanted_ = action::send(all, with_polls);
   }
+  bool await_ready() const noexcept { return in_.wanted_.what == action::kind::finished; }
+  void await_suspend(std::coroutine_handle<> leaf) const noexcept { in_.leaf_ = leaf; }
   void await_resume() const noexcept {}
 
  private:
   flow& in_;
-  const std::span<statement* const> all_;
-  const bool with_polls_;
 };
 
 class [[nodiscard]] flow::waiting {
  public:
-  waiting(flow& in, instant until, const lock_key* key) noexcept : in_(in), until_(until), key_(key) {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> leaf) const noexcept {
-    in_.leaf_ = leaf;
-    in_.waits_for_ = key_;
-    in_.wanted_ = action::wait(until_);
+  waiting(flow& in, instant until, const lock_key* key) noexcept : in_(in) {
+    in_.wanted_ = action::wait(until);
+    in_.waits_for_ = key;
   }
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> leaf) const noexcept { in_.leaf_ = leaf; }
   std::optional<interruption> await_resume() const noexcept {
     in_.waits_for_ = nullptr;
     return std::exchange(in_.ended_by_, std::nullopt);
@@ -243,21 +248,23 @@ class [[nodiscard]] flow::waiting {
 
  private:
   flow& in_;
-  const instant until_;
-  const lock_key* const key_;
 };
 
 template <class Part>
 class [[nodiscard]] flow::following {
  public:
-  following(flow& in, Part& part, const action& first) noexcept : in_(in), part_(part), first_(first) {}
-  bool await_ready() const noexcept { return first_.what == action::kind::finished; }
+  following(flow& in, Part& part, const action& first, const lock_key* key) noexcept : in_(in), part_(part) {
+    in_.wanted_ = first;
+    in_.waits_for_ = key;
+  }
+  bool await_ready() const noexcept { return in_.wanted_.what == action::kind::finished; }
   void await_suspend(std::coroutine_handle<> leaf) const noexcept {
     in_.leaf_ = leaf;
-    in_.wanted_ = first_;
-    in_.part_ = {.of = &part_, .resume = resume, .interrupt = interrupt, .waits_for = waits_for};
+    static constexpr by_hand::functions of_part{resume, interrupt, waits_for};
+    in_.part_ = {.of = &part_, .call = &of_part};
   }
   void await_resume() const {
+    in_.waits_for_ = nullptr;
     if (in_.failure_ != nullptr) std::rethrow_exception(std::exchange(in_.failure_, nullptr));
   }
 
@@ -269,6 +276,8 @@ class [[nodiscard]] flow::following {
       return part.interrupt(why, now);
     } else if constexpr (requires { part.interrupt(now); }) {
       return part.interrupt(now);
+    } else if constexpr (requires { part.interrupt(); }) {
+      return part.interrupt();
     } else {
       return part.resume(now);
     }
@@ -284,7 +293,6 @@ class [[nodiscard]] flow::following {
 
   flow& in_;
   Part& part_;
-  const action first_;
 };
 
 inline flow::sending flow::send(std::span<statement* const> all, bool with_polls) noexcept {
@@ -295,10 +303,10 @@ inline flow::sending flow::send(statement& of, bool with_polls) noexcept {
   return {*this, alone_, with_polls};
 }
 inline flow::waiting flow::wait(instant until, const lock_key* key) noexcept { return {*this, until, key}; }
-inline flow::following<operation> flow::run(operation& part) { return {*this, part, part.start(now_)}; }
+inline flow::following<operation> flow::run(operation& part) { return {*this, part, part.start(now_), nullptr}; }
 template <class Part>
-flow::following<Part> flow::follow(Part& part, const action& first) noexcept {
-  return {*this, part, first};
+flow::following<Part> flow::follow(Part& part, const action& first, const lock_key* key) noexcept {
+  return {*this, part, first, key};
 }
 
 namespace coroutines {
@@ -327,8 +335,8 @@ class task_promise {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) const noexcept {
-      const auto caller = ended.promise().caller;
-      return caller ? caller : std::noop_coroutine();
+      const auto next = ended.promise().caller;
+      return next ? next : std::noop_coroutine();
     }
     void await_resume() const noexcept {}
   };
@@ -437,6 +445,9 @@ class coroutine_operation : public operation {
   action resume(instant now) final { return checked(flow_.resume(now)); }
   action interrupt(interruption why, instant now) final { return checked(flow_.interrupt(why, now)); }
   const lock_key* waits_for() const noexcept override { return flow_.waits_for(); }
+
+  /// What it wanted sent last was not sent, and it ends where it stands.
+  void withdraw() noexcept { flow_.withdraw(); }
 
   /// After action::kind::finished, once.
   T result() const { return body_.result(); }

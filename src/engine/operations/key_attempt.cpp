@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dlock/store_interface/transactional_store.hpp"
+#include "engine/operations/undo.hpp"
 #include "engine/registry/fair_share.hpp"
 
 namespace dlock::engine {
@@ -87,124 +88,117 @@ void note_grant(engine_services& services, const grant& grant, bool waited, bool
                                                 .now = now});
 }
 
-// ---- one step after the other ---------------------------------------------------------------------------------------
+// ---- asking ---------------------------------------------------------------------------------------------------------
 
 key_attempt::key_attempt(engine_services& services, const lock_key& key, const lock_request& request,
-                         const acquire_machine::settings& settings, waker& woken)
+                         const acquire_machine::settings& settings) noexcept
     : services_(services),
       key_(key),
       request_(request),
       keeping_(key, request.terms, services.caps),
-      machine_(settings),
-      session_(services, woken) {}
+      machine_(settings) {}
 
-key_attempt::~key_attempt() { take_back(statement_.answered_at); }
+task<step> key_attempt::ask(flow& f, step next) { return ask(f, next, false); }
 
-void key_attempt::take_back(instant now) noexcept {
-  if (ours_ == ours::no) return;
-  const bool unsure = std::exchange(ours_, ours::no) == ours::maybe;
-  auto doubt = unsure ? std::move(statement_.in_doubt != nullptr ? statement_.in_doubt : asked_->in_doubt) : nullptr;
-  services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+task<step> key_attempt::ask_polled(flow& f) { return ask(f, at_, true); }
+
+task<step> key_attempt::ask_notified(flow& f) {
+  polled_ = false;
+  return ask(f, machine_.notified());
 }
 
-request key_attempt::cancellation(instant now) const noexcept {
-  auto made = asked_->ask(verb::cancel);
-  made.min_hold = microseconds{0};  // it is freed at once
-  // Others may have seen that grant for so long that they rely on its end.
-  made.wake = services_.caps.looks_for_waiters() && now - statement_.sent_at >= quiet_without_waiters;
-  return made;
-}
-
-/// What its server has received of a statement waits no longer for locks and for the threads of a pool.
-instant key_attempt::give_up(instant now) const noexcept {
-  return keeping_.kind == lease_kind::session ? instant::max() : now + 10min;
-}
-
-action key_attempt::go(step next, instant now) {
-  at_ = next;
-  switch (next) {
-    case step::granted:
-    case step::busy:
-    case step::failed:
-    case step::pause: return {};
-    case step::resolve:
-      // Rule 6: first the old connection is seen gone, then the attempt is cancelled.
-      asked_->in_doubt = std::move(statement_.in_doubt);
-      services_.shared.notify({.what = event::kind::outcome_unknown, .key = key_.view(), .text = machine_.why().text});
-      statement_.what = statement::kind::terminate;
-      statement_.lost = asked_->in_doubt;
-      undo_until_ = now + undo_timeout;
-      return send(doing::terminating, now, undo_timeout);
-    case step::give_back:
-      // Rule 4: a grant that came too late is released, not handed out. Nobody has held the key.
-      asked_->min_hold = microseconds{0};
-      statement_.what = statement::kind::keyed;
-      statement_.ask = asked_->ask(verb::release);
-      statement_.ask.wake = services_.caps.looks_for_waiters();  // others may have seen that grant
-      undo_until_ = now + undo_timeout;
-      return send(doing::freeing, now, undo_timeout);
-    default: return ask(now);
+/// `answered`: the statement of that step has been, already.
+task<step> key_attempt::ask(flow& f, step next, bool answered) {
+  for (;;) {
+    at_ = next;
+    switch (next) {
+      case step::granted:
+      case step::busy:
+      case step::failed:
+      case step::pause: co_return next;
+      case step::resolve: next = co_await resolve(f); continue;
+      case step::give_back: next = co_await give_back(f); continue;
+      default: break;
+    }
+    if (!std::exchange(answered, false)) {
+      if (grants(at_)) {
+        bool pinned = has_session(f.now());
+        if (!pinned) pinned = co_await pin_session(f);
+        if (!pinned) {
+          next = machine_.not_done(session_fault_, f.now());
+          continue;
+        }
+        prepare_grant();
+      }
+      write_statement(f.now());
+      co_await f.send(statement_);
+    }
+    const auto& answer = statement_.answer;
+    note_answer(f.now());
+    if (!statement_.sent) {
+      next = machine_.not_done(answer.why, f.now());
+    } else if (answer.result == outcome::absent && key_.row() != nullptr) {
+      no_such_row_ = true;
+      next = step::failed;
+    } else if (at_ == step::take_over && answer.result == outcome::failed && answer.why.contended) {
+      next = co_await find_blocker(f);
+    } else if (at_ == step::poll && answer.result == outcome::yes && is_nobodys(services_, key_, answer.holder)) {
+      next = co_await cancel_nobodys(f);
+    } else {
+      next = machine_.replied(answer, f.now(), trusted_until_, f.now() - statement_.sent_at);
+    }
   }
 }
 
-action key_attempt::resume(instant now) {
-  switch (doing_) {
-    case doing::pinning: return pinned(session_.resume(now), now);
-    case doing::asking: return answered(now);
-    case doing::forgetting:
-      doing_ = doing::nothing;
-      // Any other answer leaves it held, as it was seen.
-      if (statement_.sent && statement_.answer.result == outcome::yes) shown_.holder = {};
-      return go(machine_.replied(shown_, now, {}), now);
-    case doing::blocker: return blocker_found(now);
-    case doing::breaking:
-      tell_blocked(statement_.answer.result == outcome::yes ? "; ended (break_verified_after)"
-                                                            : "; it could not be ended");
-      return go(machine_.replied(contended_, now, {}), now);
-    case doing::terminating: return terminated(now);
-    case doing::cancelling: return cancel_answered(now);
-    case doing::freeing: return freed(now);
-    case doing::nothing: break;
+bool key_attempt::has_session(instant now) const noexcept { return pin() && pin()->deadline.remaining(now) > 0us; }
+
+task<bool> key_attempt::pin_session(flow& f) {
+  while (!has_session(f.now())) {  // one that was opened too slowly is over already
+    pin_ = {};
+    if (asked_ != nullptr) asked_->pin = {};
+    session_request session(services_, f.waker());
+    co_await f.follow(session, session.start(keeping_.session_ttl(), request_.limit(f.now()), f.now()));
+    pin_ = session.take_pin();
+    if (pin_) continue;
+    session_fault_ = session.why();
+    co_return false;
   }
-  return {};
+  co_return true;
 }
 
-action key_attempt::send(doing next, instant now, microseconds timeout) noexcept {
-  doing_ = next;
-  const bool undoes = next == doing::terminating || next == doing::cancelling || next == doing::freeing;
-  statement_.priority = undoes ? priority::frees : priority::takes;
-  statement_.counts = next == doing::asking;
-  statement_.queue_deadline = undoes ? undo_until_ : request_.limit(now);
-  statement_.timeout = timeout;
-  return action::send(sent_);
+/// Everything that may fail, before anything is sent.
+void key_attempt::prepare_grant() {
+  if (asked_ != nullptr) {
+    if (pin_) asked_->pin = std::move(pin_);
+    return;
+  }
+  auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
+  grant_lifecycle::make_room(*grant);
+  grant->pin = std::move(pin_);
+  asked_ = std::move(grant);
 }
 
-// ---- asking ---------------------------------------------------------------------------------------------------------
-
-action key_attempt::ask(instant now) {
+/// Of the step that it is at.
+void key_attempt::write_statement(instant now) {
+  statement_.priority = priority::takes;
+  statement_.counts = true;
+  statement_.queue_deadline = request_.limit(now);
+  statement_.timeout = statement_timeout;
   if (at_ == step::remove) {
     statement_.what = statement::kind::session;
     statement_.session_action = session_verb::remove_expired;
     statement_.record = {.id = machine_.holder().holder};
-    return send(doing::asking, now, statement_timeout);
+    return;
   }
+  statement_.what = statement::kind::keyed;
   if (!grants(at_)) {
-    statement_.what = statement::kind::keyed;
     statement_.ask = poll_request(now);
-    return send(doing::asking, now, statement_timeout);
+    return;
   }
-  if (!pin() || pin()->deadline.remaining(now) == 0us) {
-    pin_ = {};
-    if (asked_ != nullptr) asked_->pin = {};
-    doing_ = doing::pinning;
-    return pinned(session_.start(keeping_.session_ttl(), request_.limit(now), now), now);
-  }
-  prepare_grant();
   if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
   // Such a grant's release looks for a waiter: note_grant() records that it waited, or it serves in order.
   const bool looks = services_.caps.looks_for_waiters() && (machine_.has_paused() || request_.in_order());
   asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
-  statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb_of(at_));
   statement_.ask.ttl = keeping_.own_ttl();
   statement_.ask.min_hold = {};
@@ -212,21 +206,11 @@ action key_attempt::ask(instant now) {
   statement_.ask.polled = at_ == step::take && polled_;
   statement_.ask.in_order = in_order(now) && !machine_.overtakes() && at_ != step::insert;
   statement_.ask.registered = registered_;
-  return send(doing::asking, now, statement_timeout);
-}
-
-action key_attempt::pinned(action next, instant now) {
-  if (next.what != action::kind::finished) return next;
-  doing_ = doing::nothing;
-  pin_ = session_.take_pin();
-  return pin_ ? ask(now) : go(machine_.not_done(session_.why(), now), now);
 }
 
 statement& key_attempt::poll(instant now) noexcept {
   at_ = machine_.paused();
-  statement_.what = statement::kind::keyed;
-  statement_.ask = poll_request(now);
-  send(doing::asking, now, statement_timeout);
+  write_statement(now);
   return statement_;
 }
 
@@ -251,44 +235,20 @@ bool key_attempt::in_order(instant now) const noexcept {
   return request_.in_order() && (unregistered_since_ == instant{} || now - unregistered_since_ < patience);
 }
 
-/// Everything that may fail, before anything is sent.
-void key_attempt::prepare_grant() {
-  if (asked_ != nullptr) {
-    if (pin_) asked_->pin = std::move(pin_);
-    return;
-  }
-  auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
-  grant_lifecycle::make_room(*grant);
-  grant->pin = std::move(pin_);
-  asked_ = std::move(grant);
-}
-
-action key_attempt::answered(instant now) {
-  auto& answer = statement_.answer;
-  doing_ = doing::nothing;
+/// Before anything that may fail: whatever happens from now on, what was granted is taken back.
+void key_attempt::note_answer(instant now) noexcept {
+  const auto& answer = statement_.answer;
   polled_ = at_ == step::poll;
   if (statement_.sent && grants(at_)) {
-    // Before anything that may fail: whatever happens now, it is taken back.
     if (answer.result == outcome::yes) ours_ = ours::yes;
     if (answer.result == outcome::unknown) ours_ = ours::maybe;
   }
   if (ours_ == ours::no) row_attempt_.end();
-  if (!statement_.sent) return go(machine_.not_done(answer.why, now), now);
-  if (answer.result == outcome::absent && key_.row() != nullptr) {
-    no_such_row_ = true;
-    return go(step::failed, now);
-  }
+  if (!statement_.sent) return;
   trusted_until_ = {};
-  if (grants(at_)) {
-    trusted_until_ =
-        keeping_.trusted_until(*asked_->pin.get(), statement_.sent_at, now, services_.shared.options.margin);
-    asked_->fence = answer.fence;
-  }
-  const bool contended = answer.result == outcome::failed && answer.why.contended;
-  if (at_ == step::take_over && contended) return find_blocker(now);
-  if (at_ == step::poll && answer.result == outcome::yes && is_nobodys(services_, key_, answer.holder))
-    return cancel_nobodys(now);
-  return go(machine_.replied(answer, now, trusted_until_, now - statement_.sent_at), now);
+  if (!grants(at_)) return;
+  trusted_until_ = keeping_.trusted_until(*asked_->pin.get(), statement_.sent_at, now, services_.shared.options.margin);
+  asked_->fence = answer.fence;
 }
 
 instant key_attempt::trusted_until(instant now) const noexcept {
@@ -310,40 +270,62 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool wa
 
 // ---- what is undone -------------------------------------------------------------------------------------------------
 
-action key_attempt::terminated(instant now) {
-  if (!statement_.sent || now >= undo_until_) return cancel_answered(now);  // the background goes on
-  statement_.what = statement::kind::keyed;
-  statement_.ask = asked_->ask(verb::cancel);
-  gone_ = asked_->in_doubt->gone.load();
-  return send(doing::cancelling, now, microseconds{undo_until_ - now});
+key_attempt::~key_attempt() { take_back(statement_.answered_at); }
+
+void key_attempt::take_back(instant now) noexcept {
+  if (ours_ == ours::no) return;
+  const bool unsure = std::exchange(ours_, ours::no) == ours::maybe;
+  auto doubt = unsure ? std::move(statement_.in_doubt != nullptr ? statement_.in_doubt : asked_->in_doubt) : nullptr;
+  services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
 }
 
-action key_attempt::cancel_answered(instant now) {
-  const bool cancelled = std::exchange(doing_, doing::nothing) == doing::cancelling && statement_.sent;
-  const auto answer = cancelled ? statement_.answer.result : outcome::failed;
-  // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it could not run any more by
-  // then.
-  const bool done = answer == outcome::yes || (answer == outcome::no && gone_);
+request key_attempt::cancellation(instant now) const noexcept {
+  auto made = asked_->ask(verb::cancel);
+  made.min_hold = microseconds{0};  // it is freed at once
+  // Others may have seen that grant for so long that they rely on its end.
+  made.wake = services_.caps.looks_for_waiters() && now - statement_.sent_at >= quiet_without_waiters;
+  return made;
+}
+
+/// What its server has received of a statement waits no longer for locks and for the threads of a pool.
+instant key_attempt::give_up(instant now) const noexcept {
+  return keeping_.kind == lease_kind::session ? instant::max() : now + 10min;
+}
+
+/// Of what had no answer (rule 6).
+task<step> key_attempt::resolve(flow& f) {
+  asked_->in_doubt = std::move(statement_.in_doubt);
+  services_.shared.notify({.what = event::kind::outcome_unknown, .key = key_.view(), .text = machine_.why().text});
+  const bool done = co_await undo(f, statement_, *asked_, f.now() + undo_timeout);
   auto doubt = std::move(asked_->in_doubt);
   ours_ = ours::no;
   if (!done) {
     pin_ = asked_->pin.again();
-    services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+    services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(f.now()), f.now());
   }
   row_attempt_.end();
-  return go(machine_.resolved(now), now);
+  co_return machine_.resolved(f.now());
 }
 
-action key_attempt::freed(instant now) {
-  doing_ = doing::nothing;
+/// Rule 4: a grant that came too late is released, not handed out. Nobody has held the key.
+task<step> key_attempt::give_back(flow& f) {
+  asked_->min_hold = microseconds{0};
+  statement_.what = statement::kind::keyed;
+  statement_.ask = asked_->ask(verb::release);
+  statement_.ask.wake = services_.caps.looks_for_waiters();  // others may have seen that grant
+  statement_.priority = priority::frees;
+  statement_.counts = false;
+  statement_.queue_deadline = f.now() + undo_timeout;
+  statement_.timeout = undo_timeout;
+  co_await f.send(statement_);
   const auto answer = statement_.sent ? statement_.answer.result : outcome::failed;
   ours_ = ours::no;
   if (answer != outcome::yes && answer != outcome::no) {
     pin_ = asked_->pin.again();
-    services_.background.release_later(std::move(asked_), now);
+    services_.background.release_later(std::move(asked_), f.now());
   }
   row_attempt_.end();
-  return go(machine_.given_back(now), now);
+  co_return machine_.given_back(f.now());
 }
 
 // ---- a grant of our own session without a lease (rule 6) ------------------------------------------------------------
@@ -360,55 +342,77 @@ bool is_nobodys(engine_services& services, const lock_key& key, const seen& hold
          !services.background.has_attempt(holder.holder, holder.nonce);
 }
 
-action key_attempt::cancel_nobodys(instant now) {
-  shown_ = std::move(statement_.answer);
+task<step> key_attempt::cancel_nobodys(flow& f) {
+  auto shown = std::move(statement_.answer);
   services_.shared.notify(
       {.what = event::kind::outcome_unknown, .key = key_.view(), .text = "our session holds the key for no lease"});
   statement_.what = statement::kind::keyed;
   statement_.ask = {.action = verb::cancel,
                     .resource = key_.view(),
-                    .session = shown_.holder.holder,
+                    .session = shown.holder.holder,
                     .row = key_.row(),
-                    .nonce = shown_.holder.nonce,
-                    .fence = shown_.holder.fence};
-  return send(doing::forgetting, now, statement_timeout);
+                    .nonce = shown.holder.nonce,
+                    .fence = shown.holder.fence};
+  statement_.counts = false;
+  statement_.queue_deadline = request_.limit(f.now());
+  co_await f.send(statement_);
+  // Any other answer leaves it held, as it was seen.
+  if (statement_.sent && statement_.answer.result == outcome::yes) shown.holder = {};
+  co_return machine_.replied(shown, f.now(), {});
 }
 
 // ---- a dead holder's open transaction (rule 2) ----------------------------------------------------------------------
 
-action key_attempt::find_blocker(instant now) {
-  contended_ = std::move(statement_.answer);
-  auto* const transactions = services_.statements.where().transactions();
-  const bool reported = blocked_by_.id != 0 && services_.shared.options.break_verified_after.count() == 0;
-  if (transactions == nullptr || reported) return go(machine_.replied(contended_, now, {}), now);
-  const auto& holder = machine_.holder();
-  blocker_ = {.store = transactions,
-              .about = {.resource = key_.view(), .session = holder.holder, .row = key_.row(), .fence = holder.fence},
-              .found = {}};
-  statement_.what = statement::kind::call;
-  statement_.about = &blocker_;
-  statement_.call = [](void* about, connection& connection) {
+namespace {
+
+/// Asks for what blocks a key.
+struct blocker {
+  transactional_store* store = nullptr;
+  request about{};
+  connection_identity found{};
+
+  static reply ask(void* about, connection& connection) {
     auto& mine = *static_cast<blocker*>(about);
     return mine.store->blocker(connection, mine.about, mine.found);
-  };
-  return send(doing::blocker, now, statement_timeout);
-}
+  }
+};
 
-action key_attempt::blocker_found(instant now) {
-  doing_ = doing::nothing;
+}  // namespace
+
+/// The row of that key was locked when it was to be taken over.
+task<step> key_attempt::find_blocker(flow& f) {
+  const auto contended = std::move(statement_.answer);
+  auto* const transactions = services_.statements.where().transactions();
+  const auto break_after = services_.shared.options.break_verified_after;
   const bool known = blocked_by_.id != 0;
+  if (transactions == nullptr || (known && break_after.count() == 0)) {
+    co_return machine_.replied(contended, f.now(), {});
+  }
+  const auto& holder = machine_.holder();
+  blocker blocked;
+  blocked.store = transactions;
+  blocked.about = {.resource = key_.view(), .session = holder.holder, .row = key_.row(), .fence = holder.fence};
+  statement_.what = statement::kind::call;
+  statement_.about = &blocked;
+  statement_.call = blocker::ask;
+  statement_.counts = false;
+  statement_.queue_deadline = request_.limit(f.now());
+  co_await f.send(statement_);
   const bool found = statement_.sent && statement_.answer.result == outcome::yes;
-  if (found && (!known || blocker_.found.id != blocked_by_.id)) {
-    blocked_by_ = blocker_.found;
-    blocked_since_ = now;
+  if (found && (!known || blocked.found.id != blocked_by_.id)) {
+    blocked_by_ = blocked.found;
+    blocked_since_ = f.now();
     tell_blocked("");
-  } else if (found && now - blocked_since_ >= services_.shared.options.break_verified_after) {
-    blocked_since_ = now;  // not again at once
+  } else if (found && f.now() - blocked_since_ >= break_after) {
+    blocked_since_ = f.now();  // not again at once
     statement_.what = statement::kind::terminate;
     statement_.lost = std::make_shared<doubt>(blocked_by_);
-    return send(doing::breaking, now, statement_timeout);
+    statement_.queue_deadline = request_.limit(f.now());
+    co_await f.send(statement_);
+    tell_blocked(statement_.answer.result == outcome::yes ? "; ended (break_verified_after)"
+                                                          : "; it could not be ended");
   }
-  return go(machine_.replied(contended_, now, {}), now);
+  co_return machine_.replied(contended, f.now(), {});
 }
 
 void key_attempt::tell_blocked(const char* what_came_of_it) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "base/lock_settings.hpp"
 #include "engine/machines/acquire_machine.hpp"
+#include "engine/operations/flow.hpp"
 #include "engine/operations/lock_request.hpp"
-#include "engine/operations/operation.hpp"
 #include "engine/operations/session_request.hpp"
 
 namespace dlock::engine {
@@ -56,46 +55,45 @@ class key_attempt {
  public:
   /// `key` and `request` must outlive it.
   key_attempt(engine_services& services, const lock_key& key, const lock_request& request,
-              const acquire_machine::settings& settings, waker& woken);
+              const acquire_machine::settings& settings) noexcept;
   ~key_attempt();
   key_attempt(const key_attempt&) = delete;
   key_attempt& operator=(const key_attempt&) = delete;
 
-  action start(instant now) { return go(machine_.begin(), now); }
-  action resume(instant now);
+  /// From its beginning until it is granted, busy or failed, or is to pause.
+  task<step> ask(flow& f) { return ask(f, machine_.begin()); }
+  /// Likewise, where that is what the machine wants next.
+  task<step> ask(flow& f, step next);
+  /// pause: the poll that ends it; then ask_polled(), once it has been answered.
+  statement& poll(instant now) noexcept;
+  task<step> ask_polled(flow& f);
+  /// pause: the key may be free.
+  task<step> ask_notified(flow& f);
+  /// pause: it is over, and the key is polled.
+  task<step> ask_by_poll(flow& f) { return ask(f, machine_.paused()); }
+  /// A pause is over. `works`: the store has registered this waiter. One that the store does not register for a while
+  /// takes the key in no order, or it would wait behind all that come later.
+  void registered(bool works, instant now) noexcept;
 
-  /// Where it stands after action::kind::finished: granted, busy, failed, or pause.
+  /// What it does, or has ended with.
   step at() const noexcept { return at_; }
   const acquire_machine& machine() const noexcept { return machine_; }
   const keeping& kept_as() const noexcept { return keeping_; }
   const lock_key& key() const noexcept { return key_; }
   /// failed: because the row does not exist.
   bool no_such_row() const noexcept { return no_such_row_; }
-  /// pause: the poll that ends it; then resume(), once it has been answered.
-  statement& poll(instant now) noexcept;
-  /// A pause is over. `works`: the store has registered this waiter. One that the store does not register for a while
-  /// takes the key in no order, or it would wait behind all that come later.
-  void registered(bool works, instant now) noexcept;
-  /// pause: the key may be free.
-  action notified(instant now) {
-    polled_ = false;
-    return go(machine_.notified(), now);
-  }
-  /// pause: it is over, and the key is polled.
-  action looks_again(instant now) { return go(machine_.paused(), now); }
 
   /// A session that is to be used, if it lives.
   void use(session_pin pin) noexcept { pin_ = std::move(pin); }
   const session_pin& pin() const noexcept { return asked_ != nullptr && asked_->pin ? asked_->pin : pin_; }
   /// granted: until when that may be trusted.
   instant trusted_until(instant now) const noexcept;
-  /// granted: it is ours from now on, and has the turn. Null: its session is over; give_back() must follow. `waited`
-  /// and `watched` as in note_grant().
+  /// granted: it is ours from now on, and has the turn. Null: its session is over; step::give_back must follow.
+  /// `waited` and `watched` as in note_grant().
   std::shared_ptr<grant> admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept;
   bool admitted() const noexcept { return asked_ == nullptr; }
-  action give_back(instant now) { return go(step::give_back, now); }
   /// Whether it undoes something, which must be seen to its end.
-  bool undoes() const noexcept { return doing_ >= doing::terminating; }
+  bool undoes() const noexcept { return at_ == step::resolve || at_ == step::give_back; }
   /// granted, and not admitted: what cancels it; then cancelled(), once that has been answered by yes or no.
   request cancellation(instant now) const noexcept;
   void cancelled() noexcept { ours_ = ours::no; }
@@ -103,32 +101,18 @@ class key_attempt {
   void take_back(instant now) noexcept;
 
  private:
-  enum class doing : std::uint8_t {
-    nothing,
-    pinning,
-    asking,
-    forgetting,
-    blocker,
-    breaking,
-    terminating,
-    cancelling,
-    freeing
-  };
-
   enum class ours : std::uint8_t { no, maybe, yes };
 
-  action go(step next, instant now);
-  action answered(instant now);
-  action ask(instant now);
-  action pinned(action next, instant now);
+  task<step> ask(flow& f, step next, bool answered);
+  bool has_session(instant now) const noexcept;
+  task<bool> pin_session(flow& f);
+  void write_statement(instant now);
   void prepare_grant();
-  action send(doing next, instant now, microseconds timeout) noexcept;
-  action cancel_nobodys(instant now);
-  action find_blocker(instant now);
-  action blocker_found(instant now);
-  action terminated(instant now);
-  action cancel_answered(instant now);
-  action freed(instant now);
+  void note_answer(instant now) noexcept;
+  task<step> cancel_nobodys(flow& f);
+  task<step> find_blocker(flow& f);
+  task<step> resolve(flow& f);
+  task<step> give_back(flow& f);
   /// As the caller asks for, while its place can be known.
   bool in_order(instant now) const noexcept;
   request poll_request(instant now) const noexcept;
@@ -141,32 +125,20 @@ class key_attempt {
   const keeping keeping_;
   acquire_machine machine_;
   step at_ = step::take;
-  doing doing_ = doing::nothing;
   bool no_such_row_ = false;
   bool registered_ = false;
   instant unregistered_since_{};
-  bool gone_ = false;     // before the cancel was sent, the connection in doubt was
   bool polled_ = false;   // nothing has been sent since the last poll was answered
   ours ours_ = ours::no;  // granted at the server, and no lease here yet
   session_pin pin_{};
-  session_request session_;
+  fault session_fault_{};           // why there is none
   std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
   row_attempt row_attempt_{};       // while a grant of a row may be in no book
   instant trusted_until_{};
-  instant undo_until_{};  // what the caller waits for of what is undone
   statement statement_{};
-  std::array<statement*, 1> sent_{&statement_};
   // A transaction that was verified by a holder now dead (rule 2).
-  struct blocker {
-    transactional_store* store = nullptr;
-    request about{};
-    connection_identity found{};
-  };
-  blocker blocker_{};
   connection_identity blocked_by_{};
   instant blocked_since_{};
-  reply contended_{};
-  reply shown_{};  // the poll of a grant of our session that has no lease
 };
 
 }  // namespace dlock::engine

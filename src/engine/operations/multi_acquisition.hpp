@@ -10,6 +10,7 @@
 #include "engine/machines/multi_machine.hpp"
 #include "engine/operations/acquisition.hpp"
 #include "engine/operations/batch_attempt.hpp"
+#include "engine/operations/release_subscription.hpp"
 
 namespace dlock::engine {
 

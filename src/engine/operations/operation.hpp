@@ -27,13 +27,13 @@ struct action {
     finished,  ///< for nothing: it is over
   };
   kind what = kind::finished;
+  bool with_polls = false;  ///< send: the polls of others that pause until about now go out in the same moment
   instant until = instant::max();
   std::span<statement* const> statements{};
-  bool with_polls = false;  ///< send: the polls of others that pause until about now go out in the same moment
 
   static action wait(instant until) noexcept { return {.what = kind::wait, .until = until}; }
   static action send(std::span<statement* const> all, bool polls = false) noexcept {
-    return {.what = kind::send, .statements = all, .with_polls = polls};
+    return {.what = kind::send, .with_polls = polls, .statements = all};
   }
 };
 
