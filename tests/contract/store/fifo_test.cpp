@@ -129,7 +129,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: services get the key in the order in which
   CHECK(order == std::vector{0, 1, 2, 3});
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not take the key within a second is passed over") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not take the key in its turn is passed over") {
   waiting_store stopped(*fixture);
   REQUIRE(stopped.works());
   lock_service locks(fixture->url(), in_order());
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not take the key withi
   CHECK(granted(locks.try_acquire("k", {.fairness = fairness::none})));
   const auto begun = std::chrono::steady_clock::now();
   CHECK(granted(locks.acquire("k")));
-  CHECK(std::chrono::steady_clock::now() - begun >= 990ms);
+  CHECK(std::chrono::steady_clock::now() - begun >= 290ms);
 }
 
 TEST_CASE_METHOD(fifo_fixture, "fifo: as in docs/waiting.md") {

@@ -30,6 +30,20 @@ std::string upper_hex(const id128& wake_id) {
   return digits;
 }
 
+/// A process that waits for a key, and does not run: nobody ends its sleep.
+struct stopped_waiter {
+  stopped_waiter(mysql_store_fixture& at, const std::string& key) {
+    for (const auto* const lock : {"", ".p"}) root.run(fmt::format("DO GET_LOCK('dlock.{}{}', 0)", wake_id, lock));
+    root.run(
+        fmt::format("INSERT INTO {} SELECT lock_key, acquired_at_us - 1000000, X'{}', X'{}', NULL FROM {} WHERE "
+                    "lock_key = '{}'",
+                    at.tables.table("waiter"), wake_id, wake_id, at.tables.table("lock"), key));
+  }
+
+  raw_mysql root = raw_mysql::root();
+  const std::string wake_id = upper_hex(id128::random());
+};
+
 struct wake_fixture {
   mysql_store_fixture fixture{};
   raw_mysql root = raw_mysql::root();
@@ -191,13 +205,34 @@ TEST_CASE_METHOD(wake_fixture, "wake: a process that closes a cycle wakes the on
   mine->unwatch("b", {}, listener);
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again") {
+TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again, at its place") {
   holder.acquire("k");
+  waiting_store waiter(fixture), later(fixture);
+  REQUIRE(waiter.works());
+  REQUIRE(later.works());
+  const auto before = wake_ids();
+  REQUIRE(before.size() == 2);
+  root.run("DELETE FROM " + table("waiter") + " WHERE wake_id = X'" + before.front() + "'");
+  CHECK(eventually([&] { return wake_ids() == before; }));
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a waiter that does not run keeps the others waiting once, for a second") {
+  auto fence = holder.acquire("k");
+  const stopped_waiter stopped(fixture, "k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  const auto before = wake_ids();
-  root.run("DELETE FROM " + table("waiter"));
-  CHECK(eventually([&] { return wake_ids() == before; }));
+  std::this_thread::sleep_for(1s);  // so that its checks come seldom
+  for (int i = 0; i != 3; ++i) {
+    const int before = waiter.listener.yes;
+    const auto begun = std::chrono::steady_clock::now();
+    const auto freed = release_and_wake(holder, fence);
+    REQUIRE(answer(freed) == outcome::yes);
+    CHECK(eventually([&] { return waiter.listener.yes > before; }));
+    CHECK(std::chrono::steady_clock::now() - begun < (i == 0 ? 1'500ms : 250ms));
+    fence = holder.acquire("k");
+    CHECK(wake_ids().front() != stopped.wake_id);
+    REQUIRE(eventually([&] { return !sleeper(wake_ids().front()).empty(); }));
+  }
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next") {
@@ -715,6 +750,34 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: the row of a dead waiter keeps nobody from
   let_go();
   CHECK_FALSE(poll(other).holder.others_first);
   CHECK(answer(take(other)) == outcome::yes);
+}
+
+TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not run is passed over once") {
+  const stopped_waiter stopped(fixture, "k");
+  lock_service locks(fixture.url(), {.defaults = {.ttl = 60s, .wait = 60s, .fairness = fairness::fifo}});
+  let_go();
+  CHECK_FALSE(granted(locks.try_acquire("k")));
+  std::this_thread::sleep_for(350ms);
+  for (int i = 0; i != 3; ++i) CHECK(granted(locks.try_acquire("k")));
+}
+
+TEST_CASE_METHOD(fifo_fixture, "fifo: beside a process that does not run, who releases the key overtakes nobody") {
+  const stopped_waiter stopped(fixture, "k");
+  const service_options in_order{.defaults = {.ttl = 60s, .wait = 60s, .fairness = fairness::fifo}};
+  lock_service loops(fixture.url(), in_order), waits(fixture.url(), in_order);
+  auto waiter = std::async(std::launch::async, [&] { return granted(waits.acquire("k")); });
+  REQUIRE(eventually([&] { return loops.waiters("k").count == 2; }));
+  let_go();
+  const auto begun = std::chrono::steady_clock::now();
+  int grants = 0;
+  while (waiter.wait_for(0s) != std::future_status::ready && std::chrono::steady_clock::now() - begun < 10s) {
+    const auto held = loops.acquire("k");
+    ++grants;
+    std::this_thread::sleep_for(20ms);
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < 2s);
+  CHECK(grants <= 1);
+  CHECK(waiter.get());
 }
 
 TEST_CASE_METHOD(fifo_fixture, "fifo: a row that a dead holder's transaction has locked is busy at once") {

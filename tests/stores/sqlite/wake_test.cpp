@@ -120,7 +120,7 @@ TEST_CASE("wake file: a process comes before those that entered later, and behin
   REQUIRE(first.opened->claim_slot());
   REQUIRE(second.opened->claim_slot());
   const auto others_first = [](const view& of, bool registered, bool rings = false) {
-    return of.opened->others_first(7, registered, rings);
+    return of.opened->first_other(7, registered, rings) != 0;
   };
   CHECK_FALSE(others_first(passer, false));
   const int at = first.enter(7), behind = second.enter(7);
@@ -740,7 +740,8 @@ TEST_CASE(
     pids.push_back(static_cast<pid_t>(got));
     REQUIRE(eventually([&] { return sees.opened->waiters().size() == i + 1; }));
   }
-  std::size_t first = 0, last = 4;
+  std::size_t first = 0;
+  bool stopped = false;
   SECTION("all live") {}
   SECTION("the first is killed") {
     waiters[0]->kill();
@@ -749,16 +750,48 @@ TEST_CASE(
   SECTION("the first is stopped") {  // until a waiter looks by itself the key is free
     stop_process(pids[0]);
     first = 1;
-    last = 2;
+    stopped = true;
   }
+  const auto begun = std::chrono::steady_clock::now();
   REQUIRE(::write(go[1], "x", 1) == 1);
   std::uint64_t before = 0;
-  for (auto i = first; i != last; ++i) {
+  for (auto i = first; i != 4; ++i) {
     REQUIRE(waiters[i]->read(got));
     CHECK(got > before);
     before = got;
   }
+  CHECK(std::chrono::steady_clock::now() - begun < 2s);  // all of them, if it is stopped
+  if (stopped) {
+    REQUIRE(::kill(pids[0], SIGCONT) == 0);
+    CHECK(waiters[0]->read(got));
+  }
   for (const int end : go) ::close(end);
+}
+
+TEST_CASE("sqlite wake: a waiter that does not run keeps the others waiting once, for a second") {
+  sqlite_file_fixture fixture;
+  forked_child stopped([&](auto send) {
+    waiting_store mine(fixture);
+    if (!mine.works()) ::_exit(1);
+    send(static_cast<std::uint64_t>(::getpid()));
+    for (;;) ::pause();
+  });
+  std::uint64_t pid = 0;
+  REQUIRE(stopped.read(pid));
+  stop_process(static_cast<pid_t>(pid));
+  actor holder(fixture);
+  auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  std::this_thread::sleep_for(1s);  // so that its checks come seldom
+  for (int i = 0; i != 3; ++i) {
+    const int before = waiter.listener.yes;
+    const auto begun = std::chrono::steady_clock::now();
+    REQUIRE(answer(release_and_wake(holder, fence)) == outcome::yes);
+    CHECK(eventually([&] { return waiter.listener.yes > before; }));
+    CHECK(std::chrono::steady_clock::now() - begun < (i == 0 ? 1'500ms : 250ms));
+    fence = holder.acquire("k");
+  }
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that another writer holds up looks for a waiter after all") {

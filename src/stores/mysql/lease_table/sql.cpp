@@ -113,13 +113,6 @@ WHERE {lock.lock_key} = :key
     // Follows a take or a take-over that lets others go first.
     {text_id::after_others, "AND NOT EXISTS (SELECT 1 {earlier_waiters})"},
 
-    // Of a poll that lets others go first: finds who that is.
-    {text_id::others_first, R"(
-SELECT {sleeper} {earlier_waiters}
-ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
-LIMIT 1
-)"},
-
     // For the condition of a release: LAST_INSERT_ID returns the first waiter. It reads without locks.
     {text_id::find_waiter, "{find_waiter}"},
 
@@ -160,6 +153,12 @@ WHERE w.{waiter.held} IS NOT NULL
   AND {waits}
 )";
 
+constexpr const char* others_first_sql = R"(
+SELECT {sleeper}, w.{waiter.since_us}, w.{waiter.wake_id} {earlier_waiters}
+ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
+LIMIT 1
+)";
+
 // Selects the grants of living holders.
 constexpr const char* present_grants_sql = R"(
 SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}
@@ -177,7 +176,9 @@ SELECT
   IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now},
      l.{lock.expires_at_us} <= {now}),
   l.{lock.fence},
-  l.{lock.session_id} IS NULL AND {is_first}
+  l.{lock.session_id} IS NULL AND {is_first},
+  (SELECT COUNT(*) FROM {waiter} e
+   WHERE e.{waiter.lock_key} = w.{waiter.lock_key} AND e.{waiter.since_us} < w.{waiter.since_us})
 FROM {waiter} w
 LEFT JOIN ({holders}) ON l.{lock.lock_key} = w.{waiter.lock_key}
 WHERE w.{waiter.lock_key} IN (:keys)
@@ -212,6 +213,7 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   }
   waiters_ = parked::make_waiter_sql(names_, look_sql);
   waiters_.set_held = sql::in_one_line(names_.expand(set_held_sql));
+  waiters_.others_first = sql::in_one_line(names_.expand(others_first_sql));
   waiters_.nested = sql::in_one_line(names_.expand(nested_sql));
   waiters_.present_grants = sql::in_one_line(names_.expand(present_grants_sql));
   expand_texts(texts_, names_.expand("{lock} FORCE INDEX (PRIMARY)"));

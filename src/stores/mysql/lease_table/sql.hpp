@@ -34,7 +34,6 @@ enum class text_id : unsigned char {
   ask_for_row,
   verifiers,
   after_others,
-  others_first,
   find_waiter,
   release_and_wake,
   waiters_of_key,

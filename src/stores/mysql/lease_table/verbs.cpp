@@ -51,25 +51,11 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   auto answer = sql::execute(with, asked);
   const auto& holder = answer.holder;
   if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
-  const auto text = sql::write_values(tables_.sql.text(text_id::others_first),
-                                      {{"key", mysql_literal(asked.resource)},
-                                       {"wake_id", mysql_literal(tables_.waiters.table().own())},
-                                       {"registered", asked.registered ? "1" : "0"}});
-  mysql_rows rows;
-  auto others = with.read(text, "find waiters", &rows);
+  auto others = tables_.waiters.table().others_first(with, asked.resource, holder.fence, asked.registered,
+                                                     answer.holder.others_first);
   others.statements += answer.statements;
-  if (others.result != outcome::yes) {
-    others.result = outcome::failed;  // a read: nothing of it can be done later
-    return others;
-  }
+  if (others.result != outcome::yes) return others;
   answer.statements = others.statements;
-  answer.holder.others_first = !rows.empty();
-  if (rows.empty()) return answer;
-  // The release of the key may have woken no waiter.
-  if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
-    ++answer.statements;
-    tables_.waiters.table().wake(with, sleeper);
-  }
   return answer;
 }
 

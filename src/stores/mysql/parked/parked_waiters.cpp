@@ -26,6 +26,8 @@ constexpr auto off_for = 60s;
 /// How long both connections are kept while nobody waits.
 constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
+/// How many keys one check lets others take first. The rest has to wait for the next check.
+constexpr std::size_t most_let_first = 16;
 /// How many checks in a row may find keys free without a wake-up; a release and a check may cross. They count only if
 /// they come shortly after each other, because a network that stalls may hold up the wake-ups of many keys.
 constexpr unsigned most_missed = 5;
@@ -55,6 +57,7 @@ void parked_waiters::watch(std::string_view key, const id128& session, key_liste
     about.listeners.add(listener);
     if (about.listeners.all.size() == 1) {
       about.session = session;
+      about.begun = clock::now();
       about.missed = false;
       about.stale = notes_.begin(key) && about.registered;
     }
@@ -148,7 +151,7 @@ parked_waiters::clock::time_point parked_waiters::next_time() const {
   const auto now = clock::now();
   if (now < off_until_) return off_until_;
   if (!wanted() || !link_.sleeps()) return now;  // a row must still be deleted
-  return std::min(look_at_, link_.latest_end());
+  return std::min({look_at_, second_look_at_, link_.latest_end()});
 }
 
 /// Notifies waiters at once of keys that this process itself has released.
@@ -161,7 +164,7 @@ void parked_waiters::hear_notes() {
 bool parked_waiters::work(const std::stop_token& stop) {
   if (!connected(stop)) return false;
   // Somebody may wait for the key, so the check comes before the next sleep.
-  if (std::exchange(killed_, false) && !look(clock::now())) return false;
+  if (std::exchange(killed_, false) && !look(clock::now(), look_at::all_keys, true)) return false;
   if (!leave_old() || !enter_new() || !enter_held()) return false;
   if (keys_.empty()) {
     idle_since_ = clock::now();
@@ -174,6 +177,7 @@ bool parked_waiters::work(const std::stop_token& stop) {
   }
   const auto now = clock::now();
   if (now >= look_at_ && !look(now)) return false;
+  if (now >= second_look_at_ && !look(now, look_at::second_keys)) return false;
   return drop_dead_rows(now);
 }
 
@@ -238,14 +242,18 @@ void parked_waiters::lost() noexcept {
   }
 }
 
-/// Inserts the rows of new keys.
+/// Inserts the rows of new keys. A wait has its place from its beginning on, also if another process passed it over and
+/// has deleted its row.
 bool parked_waiters::enter_new() {
   std::string rows;
+  const auto now = clock::now();
   for (auto& [key, about] : keys_) {
     if (about.registered || about.listeners.all.empty()) continue;
     const bool first = rows.empty();
-    rows += fmt::format("{}SELECT {}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
-                        first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "");
+    const auto waited = std::chrono::duration_cast<microseconds>(now - about.begun);
+    rows += fmt::format("{}SELECT {}{},{}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
+                        first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "",
+                        waited.count(), first ? " AS waited" : "");
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
@@ -411,27 +419,35 @@ bool parked_waiters::awake() {
   return true;
 }
 
-/// Checks which of the keys are free. Notifies listeners that don't know yet that notifications work.
-bool parked_waiters::look(clock::time_point now) {
+/// Checks which of the keys are free. Notifies listeners that don't know yet that notifications work. `rung`: a release
+/// has taken this process for the next waiter.
+bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
   std::string keys;
   for (auto& [key, about] : keys_) {
-    about.asked = about.registered && !about.listeners.all.empty();
+    about.asked = about.registered && !about.listeners.all.empty() && (which == look_at::all_keys || about.second);
     if (about.asked) append_literal(keys, mysql_literal(key));
   }
-  const bool new_sleep = link_.sleeps() && std::exchange(new_sleep_, false);
-  look_at_ = now + look_after_;
-  look_after_ = std::min(4 * look_after_, last_look);
+  second_look_at_ = clock::time_point::max();
+  bool new_sleep = false;
+  if (which == look_at::all_keys) {
+    new_sleep = link_.sleeps() && std::exchange(new_sleep_, false);
+    look_at_ = now + look_after_;
+    look_after_ = std::min(4 * look_after_, last_look);
+  }
   if (keys.empty()) return true;
   mysql_rows rows;
   if (!ask(sql::write_values(sql_.look, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}}), "poll keys",
            &rows)) {
     return false;
   }
+  std::vector<std::pair<std::string, std::uint64_t>> behind;  // free keys that another process may take first
   for (const auto& row : rows) {
     const auto found = keys_.find(row.at(0).value_or(""));
     if (found == keys_.end()) continue;
     auto& about = found->second;
     about.asked = false;
+    about.second = !sql_.others_first.empty() && unsigned_of(row.at(5)) == 1;
+    if (about.second) second_look_at_ = now + waiter_turns::second_look;
     // A stale row is not about the present wait, which would otherwise get that row's place in the order.
     if (about.listeners.all.empty() || about.stale) continue;
     const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
@@ -448,16 +464,43 @@ bool parked_waiters::look(clock::time_point now) {
     const auto fence = unsigned_of(row.at(3));
     const bool other = new_sleep && about.listeners.informed && about.fence != 0 && about.fence != fence;
     about.fence = fence;
+    if (released && known && !rung && !sql_.others_first.empty() && about.listeners.informed &&
+        row.at(4).value_or("0") != "1") {
+      behind.emplace_back(found->first, fence);
+      continue;
+    }
     if (released || dead || other || (link_.sleeps() && !about.listeners.informed)) about.listeners.notify(true);
   }
   for (auto& [key, about] : keys_) {
-    if (std::exchange(about.asked, false)) about.registered = false;  // another process took its row for a dead one's
+    if (!std::exchange(about.asked, false)) continue;
+    about.registered = false;  // another process took its row for a dead one's
+    changed_.raise();
   }
-  if (!break_cycles(now)) return false;
+  if (!let_first(behind)) return false;
+  if (which == look_at::all_keys && !break_cycles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
   return give_up(
       "keys become free and no waiter is woken: another user may lack the right to do it, or the network is slow");
+}
+
+/// Leaves free keys to processes that have waited longer, but not for ever.
+bool parked_waiters::let_first(const std::vector<std::pair<std::string, std::uint64_t>>& keys) {
+  for (std::size_t i = 0; i != std::min(keys.size(), most_let_first); ++i) {
+    const auto& [key, fence] = keys[i];
+    bool others = false;
+    if (!at_server([&, &key = key, fence = fence](fault& why) {
+          auto said = table_.others_first(link_.helper(), key, fence, true, others);
+          why = std::move(said.why);
+          return said.result == outcome::yes;
+        })) {
+      return false;
+    }
+    const auto found = keys_.find(key);
+    if (found != keys_.end() && !others && found->second.listeners.informed) found->second.listeners.notify(true);
+  }
+  if (!keys.empty()) look_at_ = std::min(look_at_, clock::now() + waiter_turns::longest);
+  return true;
 }
 
 bool parked_waiters::drop_dead_rows(clock::time_point now) {

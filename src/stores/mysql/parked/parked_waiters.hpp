@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/background_thread.hpp"
 #include "base/mutex.hpp"
@@ -61,14 +62,16 @@ class parked_waiters {
   struct watched_key {
     key_listeners listeners{};
     id128 session{};
-    bool registered = false;  ///< it has a row
-    bool stale = false;       ///< its row is of a wait that a grant has ended; a new wait has another place
-    bool was_rung = false;    ///< a release may have taken this process for the next waiter
-    std::uint64_t fence = 0;  ///< as the last check read it; 0 if none did
-    bool missed = false;      ///< it was found free without a wake-up
-    held_meanwhile held{};    ///< as written in its row
-    std::string text{};       ///< likewise
-    bool asked = false;       ///< a check is reading it
+    clock::time_point begun{};  ///< of the wait, which is also its place in the order
+    bool registered = false;    ///< it has a row
+    bool stale = false;         ///< its row is of a wait that a grant has ended; a new wait has another place
+    bool was_rung = false;      ///< a release may have taken this process for the next waiter
+    std::uint64_t fence = 0;    ///< as the last check read it; 0 if none did
+    bool missed = false;        ///< it was found free without a wake-up
+    bool second = false;        ///< one row is ahead of its own
+    held_meanwhile held{};      ///< as written in its row
+    std::string text{};         ///< likewise
+    bool asked = false;         ///< a check is reading it
   };
 
   void run(const std::stop_token& stop) noexcept;
@@ -83,7 +86,9 @@ class parked_waiters {
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
       DLOCK_REQUIRES(mutex_);
   bool break_cycles(clock::time_point now) DLOCK_REQUIRES(mutex_);
-  bool look(clock::time_point now) DLOCK_REQUIRES(mutex_);
+  enum class look_at : std::uint8_t { all_keys, second_keys };
+  bool look(clock::time_point now, look_at which = look_at::all_keys, bool rung = false) DLOCK_REQUIRES(mutex_);
+  bool let_first(const std::vector<std::pair<std::string, std::uint64_t>>& keys) DLOCK_REQUIRES(mutex_);
   bool drop_dead_rows(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool awake() DLOCK_REQUIRES(mutex_);
   bool wake_next(const std::string& keys, bool held_too) DLOCK_REQUIRES(mutex_);
@@ -107,6 +112,7 @@ class parked_waiters {
   bool new_sleep_ = false;  // no key was checked since it began
   bool killed_ = false;     // KILL ended its last sleep
   clock::time_point look_at_{};
+  clock::time_point second_look_at_{};
   std::chrono::milliseconds look_after_{first_look};
   clock::time_point dead_rows_at_{};
   clock::time_point off_until_{};

@@ -43,7 +43,7 @@ WHERE 1 = 0
 
 constexpr const char* enter_sql = R"(
 INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.wake_id}, {waiter.session_id})
-SELECT new_key, {now}, :wake_id, new_session
+SELECT new_key, {now} - waited, :wake_id, new_session
 FROM (:new_waiters) new_waiters
 )";
 
@@ -220,6 +220,44 @@ void waiter_table::wake_first(mysql_connection& by, const std::string& keys, std
     ++replies.front().statements;
     if (wake(by, unsigned_of(first->at(1)))) replies[i].waiters = 1;
   }
+}
+
+reply waiter_table::others_first(mysql_connection& by, std::string_view key, std::uint64_t fence, bool registered,
+                                 bool& others) {
+  reply answer;
+  unsigned statements = 0;
+  for (;;) {
+    mysql_rows rows;
+    answer = by.read(sql::write_values(sql_.others_first, {{"key", mysql_literal(key)},
+                                                           {"wake_id", mysql_literal(own())},
+                                                           {"registered", registered ? "1" : "0"}}),
+                     "find waiters", &rows);
+    ++statements;
+    if (answer.result != outcome::yes) break;
+    others = !rows.empty();
+    if (!others) break;
+    const auto sleeper = unsigned_of(rows.at(0).at(0));
+    const auto since = rows.at(0).at(1).value_or("0"), wake_id = rows.at(0).at(2).value_or("");
+    if (!turns_.is_over(key, fence, since + wake_id, waiter_turns::clock::now())) {
+      // The release of the key may have woken no waiter.
+      if (sleeper != 0 && can_wake(by)) {
+        ++statements;
+        wake(by, sleeper);
+      }
+      break;
+    }
+    const auto row = sql::write_values(
+        sql_.one_dead, {{"key", mysql_literal(key)}, {"since", since}, {"wake_id", mysql_literal(wake_id)}});
+    ++statements;
+    if (by.query(sql::write_values(sql_.remove_dead, {{"which", row}}), "pass over a waiter", nullptr, nullptr,
+                 answer.why) != outcome::yes) {
+      answer.result = outcome::failed;
+      break;
+    }
+  }
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // what is not done is done another time
+  answer.statements = statements;
+  return answer;
 }
 
 reply waiter_table::count(mysql_connection& by, std::vector<holder_info>& of) {

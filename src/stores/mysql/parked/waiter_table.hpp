@@ -15,6 +15,7 @@
 #include "dlock/store_interface/store_overview.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/sql/table_names.hpp"
+#include "stores/waiter_turns.hpp"
 
 namespace dlock::stores::mysql::parked {
 
@@ -31,6 +32,8 @@ struct waiter_sql {
   /// unknown).
   std::string look{};
   std::string first{};  ///< selects the first waiters of keys
+  /// Selects the first process that waits and registered before this one. If empty, no order is kept.
+  std::string others_first{};
   std::string count{};
   std::string dead{};
   std::string one_dead{};
@@ -99,6 +102,10 @@ class waiter_table {
   /// holder again, who may not know of waiters. Errors here don't fail the release.
   void wake_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
                   bool held_too = true) noexcept;
+  /// Whether a process that registered before this one waits for the key, which is free; its last grant had that fence.
+  /// Wakes the first of them. A process that doesn't take the key in its turn loses its row, so it is woken no more
+  /// until it enters a row again.
+  reply others_first(mysql_connection& by, std::string_view key, std::uint64_t fence, bool registered, bool& others);
   /// Counts the waiters for held keys. Counts nothing where waiters are not visible.
   reply count(mysql_connection& by, std::vector<holder_info>& of);
 
@@ -113,6 +120,7 @@ class waiter_table {
 
   const waiter_sql& sql_;
   const report says_;
+  waiter_turns turns_{};
   mutable base::mutex mutex_;  // never locked while anything else is locked or called
   id128 own_ DLOCK_GUARDED_BY(mutex_){};
   std::atomic<bool> unreadable_{false};

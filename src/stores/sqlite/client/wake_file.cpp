@@ -50,12 +50,14 @@ struct file_table {
 struct file_entry {
   wake_file::hash key;   ///< 0 if free
   std::int64_t since;    ///< by CLOCK_BOOTTIME, in ns; defines the order
-  std::uint32_t rung;    ///< fresh_ring until the waiter notices it
+  std::uint32_t rung;    ///< fresh_ring or passed_over until the waiter notices it
   std::uint32_t nested;  ///< not 0 if waiting threads hold locks, see file_nested
   unsigned char session[16];
 };
 
 constexpr std::uint32_t fresh_ring = 1;
+constexpr std::uint32_t seen_ring = 2;
+constexpr std::uint32_t passed_over = 3;
 
 using entries = std::array<file_entry, wake_file::keys_of_slot>;
 
@@ -296,6 +298,7 @@ struct wake_file::opened::candidate {
   std::size_t slot = 0, entry = 0;
   id128 session{};
   bool nested = false;
+  std::uint32_t rung = 0;
 
   bool before(const candidate& other) const noexcept {
     return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
@@ -312,21 +315,23 @@ struct wake_file::opened::candidate {
       if (used == 0 || !file.read(entry_at(slot, 0), all.data(), used * sizeof(file_entry))) continue;
       for (std::size_t entry = 0; entry != used; ++entry) {
         if (all[entry].key == 0) continue;
-        candidate one{all[entry].key, all[entry].since, slot, entry, {}, all[entry].nested != 0};
+        candidate one{all[entry].key, all[entry].since, slot, entry, {}, all[entry].nested != 0, all[entry].rung};
         std::memcpy(&one.session, all[entry].session, sizeof one.session);
         each(one);
       }
     }
   }
 
-  /// The first of those waiters for the key whose process is alive.
+  /// The first of those waiters for the key whose process is alive, and was not passed over.
   template <class Fits>
   static std::optional<candidate> first_alive(const opened& file, hash key, Fits&& fits) {
     std::bitset<slots> dead;
     for (;;) {
       std::optional<candidate> first;
       for_each(file, [&](const candidate& each) {
-        if (each.key == key && !dead[each.slot] && fits(each) && (!first || each.before(*first))) first = each;
+        if (each.key == key && each.rung != passed_over && !dead[each.slot] && fits(each) &&
+            (!first || each.before(*first)))
+          first = each;
       });
       if (!first || file.in_use(first->slot)) return first;
       dead[first->slot] = true;
@@ -354,6 +359,7 @@ wake_file::opened::ring_result wake_file::opened::ring(const candidate& one) con
   const auto at = entry_at(one.slot, one.entry);
   std::uint32_t before = 0;
   static_cast<void>(get(at + offsetof(file_entry, rung), before));
+  if (before == passed_over) return ring_result::rung_again;
   if (!put(at + offsetof(file_entry, rung), fresh_ring)) return ring_result::gone;
   std::atomic_thread_fence(std::memory_order_seq_cst);  // see leave()
   hash key = 0;
@@ -377,18 +383,42 @@ wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
   }
 }
 
-bool wake_file::opened::others_first(hash key, bool registered, bool rings) const noexcept {
-  const auto is_own = [mine = slot_.load()](const candidate& each) { return static_cast<int>(each.slot) == mine; };
+std::optional<wake_file::opened::candidate> wake_file::opened::own_candidate(hash key) const noexcept {
   std::optional<candidate> own;
-  if (registered) {
-    candidate::for_each(*this, [&](const candidate& each) {
-      if (each.key == key && is_own(each)) own = each;
-    });
-  }
-  const auto first = candidate::first_alive(
-      *this, key, [&](const candidate& each) { return !is_own(each) && (!own || each.before(*own)); });
+  candidate::for_each(*this, [&, mine = slot_.load()](const candidate& each) {
+    if (each.key == key && static_cast<int>(each.slot) == mine) own = each;
+  });
+  return own;
+}
+
+std::int64_t wake_file::opened::first_other(hash key, bool registered, bool rings) const noexcept {
+  const auto own = registered ? own_candidate(key) : std::nullopt;
+  const auto first = candidate::first_alive(*this, key, [&, mine = slot_.load()](const candidate& each) {
+    return static_cast<int>(each.slot) != mine && (!own || each.before(*own));
+  });
   if (first && rings) ring(*first);
-  return first.has_value();
+  return first ? first->since : 0;
+}
+
+void wake_file::opened::pass_over(hash key, std::int64_t since) const noexcept {
+  candidate::for_each(*this, [&](const candidate& each) {
+    if (each.key == key && each.since == since)
+      static_cast<void>(put(entry_at(each.slot, each.entry) + offsetof(file_entry, rung), passed_over));
+  });
+}
+
+wake_file::opened::waiters_ahead wake_file::opened::ahead(hash key) const noexcept {
+  waiters_ahead found;
+  const auto own = own_candidate(key);
+  if (!own) return found;
+  std::optional<candidate> first;
+  candidate::for_each(*this, [&](const candidate& each) {
+    if (each.key != key || each.rung == passed_over || !each.before(*own) || !in_use(each.slot)) return;
+    ++found.count;
+    if (!first || each.before(*first)) first = each;
+  });
+  found.deaf = first && first->rung == fresh_ring;
+  return found;
 }
 
 void wake_file::opened::ring_all() const noexcept try {
@@ -504,9 +534,8 @@ void wake_file::opened::set_held(int entry, std::string_view name, std::span<con
 
 bool wake_file::opened::was_rung(int entry) const noexcept {
   const auto at = own_entry(entry) + offsetof(file_entry, rung);
-  constexpr std::uint32_t seen = 2;
   std::uint32_t value = 0;
-  return get(at, value) && value == fresh_ring && put(at, seen);
+  return get(at, value) && (value == fresh_ring || value == passed_over) && put(at, seen_ring);
 }
 
 bool wake_file::opened::stands(int entry, hash key) const noexcept {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,9 +71,20 @@ class wake_file::opened {
   /// noticed an earlier ring, its process may be stopped, so the next one is notified too.
   enum class rung : std::uint8_t { none, own, other };
   rung ring(hash key) const noexcept;
-  /// Whether a living process has entered the key before this one: if `registered`, before its entry, otherwise at all.
-  /// `rings`: notifies the first of them that the key may be free.
-  bool others_first(hash key, bool registered, bool rings) const noexcept;
+  /// Of the living processes that have entered the key before this one (if `registered`, before its entry, otherwise at
+  /// all): the time at which the first of them did so. 0 if there is none. `rings`: notifies it that the key may be
+  /// free.
+  std::int64_t first_other(hash key, bool registered, bool rings) const noexcept;
+  /// The waiter that entered the key at that time is not rung any more, and nobody leaves the key to it, until its
+  /// process notices that.
+  void pass_over(hash key, std::int64_t since) const noexcept;
+  /// How many living processes have entered the key before this one, and whether the first of them has not noticed a
+  /// ring.
+  struct waiters_ahead {
+    unsigned count = 0;
+    bool deaf = false;
+  };
+  waiters_ahead ahead(hash key) const noexcept;
   /// Notifies the first waiter of each key.
   void ring_all() const noexcept;
   struct waiter {
@@ -149,6 +161,7 @@ class wake_file::opened {
   bool in_use(std::size_t slot) const noexcept;
   enum class ring_result : std::uint8_t { gone, rung, rung_again };
   ring_result ring(const candidate& one) const noexcept;
+  std::optional<candidate> own_candidate(hash key) const noexcept;
 
   descriptor* descriptor_ = nullptr;
   unsigned char* page_ = nullptr;  // only the kernel reads it

@@ -95,6 +95,7 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
     }
     about.look_after = first_look;
     about.look_at = clock::now() + first_look;
+    about.second_look_at = clock::time_point::max();
     about.listeners.add(listener);
     write_held(place->first, about);
     slot_->wake_self();
@@ -172,9 +173,23 @@ unsigned sleeping_waiters::released(std::string_view key, bool says) noexcept tr
   return 0;  // memory ran out; the waiters poll soon
 }
 
-bool sleeping_waiters::others_first(std::string_view key, bool registered, bool rings) noexcept try {
+bool sleeping_waiters::others_first(std::string_view key, bool registered) noexcept try {
   const auto file = file_if_there("waiters are served in no order: ");
-  return file != nullptr && file->others_first(hash_of(key), registered, rings);
+  return file != nullptr && file->first_other(hash_of(key), registered, false) != 0;
+} catch (const std::exception&) {
+  return false;  // memory ran out; the order is not kept this time
+}
+
+bool sleeping_waiters::let_first(std::string_view key, bool registered, std::uint64_t fence) noexcept try {
+  const auto file = file_if_there("waiters are served in no order: ");
+  if (file == nullptr) return false;
+  const auto hash = hash_of(key);
+  for (;;) {
+    const auto first = file->first_other(hash, registered, true);
+    if (first == 0) return false;
+    if (!turns_.is_over(key, fence, std::to_string(first), clock::now())) return true;
+    file->pass_over(hash, first);
+  }
 } catch (const std::exception&) {
   return false;  // memory ran out; the order is not kept this time
 }
@@ -343,8 +358,16 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
       about.look_after = std::min<std::chrono::milliseconds>(4 * about.look_after, slice);
       about.look_at = now + about.look_after;
     }
-    if (rung || asks || !about.listeners.informed) about.listeners.notify(true);
-    next = std::min(next, about.look_at);
+    bool first_is_deaf = false;
+    if (asks || now >= about.second_look_at) {
+      const auto ahead = slot_->ahead(hash_of(key));
+      first_is_deaf = ahead.deaf;
+      about.second_look_at = first_is_deaf      ? now + waiter_turns::longest + 1ms
+                             : ahead.count == 1 ? now + waiter_turns::second_look
+                                                : clock::time_point::max();
+    }
+    if (rung || asks || first_is_deaf || !about.listeners.informed) about.listeners.notify(true);
+    next = std::min({next, about.look_at, about.second_look_at});
   }
   if (looks) {
     file_at_ = now + slice;

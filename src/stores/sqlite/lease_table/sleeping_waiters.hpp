@@ -18,6 +18,7 @@
 #include "stores/key_listeners.hpp"
 #include "stores/sql/deadlock_cycles.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
+#include "stores/waiter_turns.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -65,8 +66,11 @@ class sleeping_waiters {
   /// The key was released: wakes its first waiter. Returns how many waiters of other processes it woke. `says`: reports
   /// a file that can't be used.
   unsigned released(std::string_view key, bool says = true) noexcept;
-  /// See wake_file::opened::others_first().
-  bool others_first(std::string_view key, bool registered, bool rings) noexcept;
+  /// Whether a process that entered the key before this one waits for it: see wake_file::opened::first_other().
+  bool others_first(std::string_view key, bool registered) noexcept;
+  /// The same for a key that is free, last granted with that fence. It rings the first of them, and passes over one
+  /// that does not take the key in its turn.
+  bool let_first(std::string_view key, bool registered, std::uint64_t fence) noexcept;
   /// The waiters of a key, of all processes. Throws std::bad_alloc.
   std::vector<wake_file::opened::waiter> of_key(std::string_view key);
   /// Sets the number of waiters for each. Throws std::bad_alloc.
@@ -80,6 +84,7 @@ class sleeping_waiters {
     key_listeners listeners{};
     int entry = -1;
     clock::time_point look_at{};
+    clock::time_point second_look_at{};
     std::chrono::milliseconds look_after{first_look};
     std::vector<wake_file::opened::held_lock> held{};  ///< as written in the file
     row_grant row{};                                   ///< likewise
@@ -118,6 +123,7 @@ class sleeping_waiters {
   clock::time_point idle_since_ DLOCK_GUARDED_BY(mutex_){};
 
   key_notes notes_{};
+  waiter_turns turns_{};
   base::mutex said_mutex_{};
   std::string said_ DLOCK_GUARDED_BY(said_mutex_){};
   base::background_thread thread_{};  // destroyed before what it uses

@@ -141,15 +141,15 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
 /// Reads the wake file before the transaction: a process that enters it later comes later than this one, which has
 /// either entered its own wait before or only begins to wait.
 reply sqlite_store::in_order(lease_connection& link, const request& asked) {
-  const auto others = [&](bool rings) { return waiters_.others_first(asked.resource, asked.registered, rings); };
   if (asked.action != verb::poll) {
-    return others(false) ? reply{.result = outcome::no, .statements = 0} : sql::execute(link, asked);
+    const bool others = waiters_.others_first(asked.resource, asked.registered);
+    return others ? reply{.result = outcome::no, .statements = 0} : sql::execute(link, asked);
   }
   auto answer = sql::execute(link, asked);
   const auto& holder = answer.holder;
   // The order matters only if somebody can get the key. Its release may have woken no waiter.
   if (answer.result == outcome::yes && (!holder.holder || holder.gone || holder.expired))
-    answer.holder.others_first = others(true);
+    answer.holder.others_first = waiters_.let_first(asked.resource, asked.registered, holder.fence);
   return answer;
 }
 
