@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "stores/sql/application_database.hpp"
+#include "stores/sql/lease_sql.hpp"
 #include "stores/sql/row_sql.hpp"
 
 namespace dlock::stores::sql {
@@ -13,19 +17,49 @@ namespace dlock::stores::sql {
 /// its own, has no row_sql.
 class application_rows : public application_database {
  public:
+  verification verification_of(const request& grant) const final {
+    return on_this_server(grant.row != nullptr ? rows_.about(grant, row_statement::verify)
+                                               : about_key(grant, template_of(lock_statement::verify).sql, verifier()));
+  }
+  verification release_of(const request& grant) const final {
+    if (grant.row != nullptr) return on_this_server(rows_.about(grant, row_statement::release));
+    if (grant.min_hold.count() <= 0) return on_this_server(about_key(grant, source_of(statement_id::release)));
+    return on_this_server(about_key(grant, release_min_hold(), {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
+  }
   std::string free_rows(const row_table& table) const final { return rows_.free_rows(table); }
   std::string abandoned_rows(const row_table& table) const final { return rows_.abandoned_rows(table); }
-  std::string claim(const claim_request& request) const override { return rows_.claim(request); }
+  std::string claim(const claim_request& request) const override { return rows_.claim(request) + and_here(); }
   std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const final {
     return rows_.rows_by_id(table, rows);
   }
   std::string add_columns(const row_table& table) const final { return rows_.add_columns(table); }
 
  protected:
-  /// `rows` must outlive it.
-  explicit application_rows(const row_sql& rows) : rows_(rows) {}
+  /// `words` are those of the templates for keys. `rows` must outlive it.
+  application_rows(const row_sql& rows, dictionary words) : rows_(rows), words_(std::move(words)) {}
+
+  verification about_key(const request& grant, const char* source, std::vector<named_value> more = {}) const {
+    return rows_.about_key(grant, words_.fill(source), std::move(more));
+  }
+  /// The values of {connection}.
+  virtual std::vector<named_value> verifier() const { return {}; }
+  /// Rule 12.
+  virtual const char* release_min_hold() const { return source_of(statement_id::release_min_hold); }
+  /// The end of a condition for a statement on a connection of the application, whose address may lead to another
+  /// server by then, with a copy of our rows: " AND <this is our server>".
+  virtual std::string and_here() const { return {}; }
 
   const row_sql& rows_;
+
+ private:
+  verification on_this_server(verification statement) const {
+    const auto condition = and_here();
+    statement.sql += condition;
+    statement.text += condition;
+    return statement;
+  }
+
+  const dictionary words_;
 };
 
 }  // namespace dlock::stores::sql

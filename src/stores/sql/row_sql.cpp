@@ -83,7 +83,7 @@ row_table row_sql::as_seen(const row_table& table) const {
 
 named_value row_sql::value_of(const row_id& row, std::size_t column) const {
   named_value made;
-  made.value = std::visit([&](const auto& value) { return adapted(value); }, row.values.at(column));
+  made.value = std::visit([](const auto& value) -> verification::parameter { return value; }, row.values.at(column));
   return made;
 }
 
@@ -240,15 +240,35 @@ std::string row_sql::read_all(std::span<const request> requests) const {
 
 // ---- for transactions of the application's --------------------------------------------------------------------------
 
+verification row_sql::for_transaction(std::string_view text, std::vector<named_value> values) const {
+  for (auto& each : values) {
+    each.value = adapted(std::move(each.value));
+    if (each.literal.empty()) each.literal = dialect_.literal(each.value);
+  }
+  return with_values(text, values);
+}
+
 verification row_sql::about(const request& grant, row_statement which) const {
   const auto& row = *grant.row;
   const auto& table = *row.table;
-  std::vector<named_value> ids;
-  for (std::size_t i = 0; i != row.values.size(); ++i) ids.push_back(value_of(row, i));
+  const auto who = owner_of(grant);
+  std::vector<named_value> values{{"owner", who.text()}, {"verified_owner", who.verified_text()}};
+  for (std::size_t i = 0; i != row.values.size(); ++i) {
+    values.push_back(value_of(row, i));
+    values.back().name = fmt::format("id{}", i + 1);
+  }
+  if (has_own_fence(table)) values.push_back({"fence", grant.fence});
   auto named = text(table);
   set_application_words(named.set_names(), table);
-  return about_row(grant, (which == row_statement::release ? prefix(table) : "") + named.fill(which), owner_of(grant),
-                   adapted(grant.fence), std::move(ids), dialect_.literal);
+  return for_transaction((which == row_statement::release ? prefix(table) : "") + named.fill(which), std::move(values));
+}
+
+verification row_sql::about_key(const request& grant, std::string_view text, std::vector<named_value> more) const {
+  const auto& session = grant.session.bytes;
+  more.push_back({"key", verification::bytes{std::string(grant.resource)}});
+  more.push_back({"session", verification::bytes{std::string(session.begin(), session.end())}});
+  more.push_back({"fence", grant.fence});
+  return for_transaction(text, std::move(more));
 }
 
 std::string row_sql::free_rows(const row_table& table) const {

@@ -32,6 +32,9 @@ struct claim_request {
   microseconds own_ttl{0};  ///< row_renewal::column
 };
 
+/// Converts a value to an SQL literal.
+using literal_of = std::string(const verification::parameter&);
+
 /// How a database writes SQL about rows.
 struct row_dialect {
   row_words words;
@@ -94,6 +97,8 @@ class row_sql {
   // ---- for transactions of the application's (application_database) -------------------------------------------------
   /// `which`: release, verify or sees.
   verification about(const request& grant, row_statement which) const;
+  /// The same for a key: `text` has the parameters key, session and fence, and `more`.
+  verification about_key(const request& grant, std::string_view text, std::vector<named_value> more = {}) const;
   std::string free_rows(const row_table& table) const;
   std::string abandoned_rows(const row_table& table) const;
   std::string claim(const claim_request& request) const;
@@ -139,6 +144,7 @@ class row_sql {
   template <class Value>
   std::string by_row(std::span<const request> requests, const std::vector<std::string>& columns, Value value) const;
   std::string any_of_ours(std::span<const request> requests, const row_table& as) const;
+  verification for_transaction(std::string_view text, std::vector<named_value> values) const;
 
   const table_names names_;
   const row_dialect dialect_;

@@ -162,31 +162,6 @@ row_text& row_text::set_holder(const row_holder& who) {
   return set("me", "'" + who.text() + "'").set("verified_me", "'" + who.verified_text() + "'");
 }
 
-verification for_transaction(std::string_view text, std::vector<named_value> values, literal_of* literal) {
-  for (auto& each : values) {
-    if (each.literal.empty()) each.literal = literal(each.value);
-  }
-  return with_values(text, values);
-}
-
-verification about_key(const request& grant, std::string_view text, verification::parameter fence,
-                       std::vector<named_value> more, literal_of* literal) {
-  const auto& id = grant.session.bytes;
-  more.push_back({"key", verification::bytes{std::string(grant.resource)}});
-  more.push_back({"session", verification::bytes{std::string(id.begin(), id.end())}});
-  more.push_back({"fence", std::move(fence)});
-  return for_transaction(in_one_line(text), std::move(more), literal);
-}
-
-verification about_row(const request& grant, std::string_view text, const row_holder& who,
-                       verification::parameter fence, std::vector<named_value> ids, literal_of* literal) {
-  for (std::size_t i = 0; i != ids.size(); ++i) ids[i].name = fmt::format("id{}", i + 1);
-  ids.push_back({"owner", who.text()});
-  ids.push_back({"verified_owner", who.verified_text()});
-  if (has_own_fence(*grant.row->table)) ids.push_back({"fence", std::move(fence)});
-  return for_transaction(text, std::move(ids), literal);
-}
-
 namespace {
 
 /// The column's definition after its name in an ALTER TABLE of the file, which has one column in a line.

@@ -108,17 +108,4 @@ class row_text : public dictionary {
   std::vector<std::string> ids_;
 };
 
-// ---- statements about a grant for transactions of the application's -------------------------------------------------
-
-/// Converts a value to an SQL literal.
-using literal_of = std::string(const verification::parameter&);
-
-/// For a key. `text` has the parameters key, session and fence, and `more`.
-verification about_key(const request& grant, std::string_view text, verification::parameter fence,
-                       std::vector<named_value> more, literal_of* literal);
-/// For a row. `text` has the parameters of row_text::set_names(); `ids` are the values of the id, in the order of its
-/// columns.
-verification about_row(const request& grant, std::string_view text, const row_holder& who,
-                       verification::parameter fence, std::vector<named_value> ids, literal_of* literal);
-
 }  // namespace dlock::stores::sql

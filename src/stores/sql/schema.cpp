@@ -66,13 +66,16 @@ bool must_make_tables(schema_mode mode, const table_names& names, const std::str
   return true;
 }
 
-std::vector<std::string> create_statements(std::string_view file, const table_names& names) {
+std::vector<std::string> create_statements(std::string_view file, const table_names& names, std::string_view insert) {
   std::vector<std::string> statements;
   constexpr std::string_view begin = "\nCREATE TABLE ", end = ";\n";
   for (auto at = file.find(begin); at != std::string_view::npos; at = file.find(begin, at)) {
     ++at;
     statements.push_back(names.adapt(file.substr(at, file.find(end, at) - at)));
   }
+  statements.push_back(fmt::format("{} {} (\n  {}, {}, {})\n  VALUES ('{}', {}, 0)", insert,
+                                   names.quoted_table("schema_version"), names.quoted("name"), names.quoted("version"),
+                                   names.quoted("migration"), table_names::schema, schema_version));
   return statements;
 }
 

@@ -56,9 +56,10 @@ struct written_version {
 bool must_make_tables(schema_mode mode, const table_names& names, const std::string& name,
                       const written_version& there);
 
-/// The CREATE TABLE statements of a file in sql/, in its order, for the tables of `names`. Each does nothing if its
-/// table exists.
-std::vector<std::string> create_statements(std::string_view file, const table_names& names);
+/// The statements that make the tables of `names`: those of a file in sql/, in its order, each of which does nothing if
+/// its table exists; then `insert`, the database's INSERT that leaves an existing row, writes the version, so that
+/// until then the tables count as not created.
+std::vector<std::string> create_statements(std::string_view file, const table_names& names, std::string_view insert);
 
 /// If the tables have lost their floor, the new one is this much above the highest fence that is left, because clean-up
 /// may have deleted rows with higher ones.

@@ -30,6 +30,7 @@ class table_names {
   /// A table's name without quotation marks, for example for information_schema.
   std::string table(std::string_view name) const { return prefix_ + std::string(name); }
   std::string quoted_table(std::string_view name) const;
+  std::string quoted(std::string_view name) const;
 
   /// Replaces {lock}, {lock.fence}, ... Throws std::logic_error for an unknown placeholder.
   std::string expand(std::string_view sql) const;
@@ -41,8 +42,6 @@ class table_names {
   std::string adapt(std::string_view statement) const;
 
  private:
-  std::string quoted(std::string_view name) const;
-
   std::string prefix_;
   char quote_;
   std::map<std::string, std::string, std::less<>> texts_{};

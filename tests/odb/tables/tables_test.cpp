@@ -86,7 +86,7 @@ std::set<std::string> statements_in(const std::string& path, char quote) {
   REQUIRE(file.good());
   std::stringstream text;
   text << file.rdbuf();
-  const auto found = stores::sql::create_statements(text.str(), our_names(quote));
+  const auto found = stores::sql::create_statements(text.str(), our_names(quote), "INSERT INTO");
   return {found.begin(), found.end()};
 }
 

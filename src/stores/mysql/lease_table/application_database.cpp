@@ -180,33 +180,7 @@ class table_description {
 
 }  // namespace
 
-// ---- statements for its transactions, and who has one open
-// -----------------------------------------------------------
-
-verification mysql_application_database::on_this_server(verification statement) const {
-  const auto condition = and_here();
-  statement.sql += condition;
-  statement.text += condition;
-  return statement;
-}
-
-verification mysql_application_database::about_key(const request& grant, const char* source,
-                                                   std::vector<sql::named_value> more) const {
-  return sql::about_key(grant, key_words(tables_.row_sql.names()).fill(source), grant.fence, std::move(more),
-                        mysql_value_literal);
-}
-
-verification mysql_application_database::verification_of(const request& grant) const {
-  return on_this_server(grant.row != nullptr ? rows_.about(grant, sql::row_statement::verify)
-                                             : about_key(grant, sql::template_of(sql::lock_statement::verify).sql));
-}
-
-verification mysql_application_database::release_of(const request& grant) const {
-  if (grant.row != nullptr) return on_this_server(rows_.about(grant, sql::row_statement::release));
-  if (grant.min_hold.count() <= 0) return on_this_server(about_key(grant, sql::source_of(statement_id::release)));
-  return on_this_server(about_key(grant, sql::source_of(statement_id::release_min_hold),
-                                  {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
-}
+// ---- who has a transaction open -------------------------------------------------------------------------------------
 
 reply mysql_application_database::blocker(connection& on, const request& key, connection_identity& out) noexcept {
   return sql::attempt<lease_connection>(on, "find a verified transaction", [&](auto& with) {
@@ -291,7 +265,7 @@ std::string mysql_application_database::and_here() const {
 std::string mysql_application_database::claim(const sql::claim_request& request) const {
   if (!tables_.row_sql.tables().known())
     fail(tables_.settings.name, make_own_fault(no_tables_id(tables_.sql.names().table("floor"))));
-  return rows_.claim(request) + and_here();
+  return application_rows::claim(request);
 }
 
 outcome mysql_application_database::shares(const sql::application_connection& with, fault& why) const {

@@ -211,13 +211,8 @@ class schema_lock {
   std::string name_;
 };
 
-/// Writes the version last, so that until then the tables count as not created.
 void make_tables(const probe& with) {
-  auto statements = sql::create_statements(schema_file, with.names);
-  statements.push_back(fmt::format("INSERT IGNORE INTO {} (\n  `name`, `version`, `migration`)\n  VALUES ('{}', {}, 0)",
-                                   with.names.quoted_table("schema_version"), sql::table_names::schema,
-                                   sql::schema_version));
-  for (const auto& each : statements) {
+  for (const auto& each : sql::create_statements(schema_file, with.names, "INSERT IGNORE INTO")) {
     fault why;
     if (with.connection.query(each, "the lock tables", nullptr, nullptr, why) != outcome::yes)
       fail_schema(with.store, why);

@@ -56,10 +56,9 @@ outcome describe_table(MYSQL* handle, row_table& table, fault& why);
 /// Locks in the application's own transactions.
 class mysql_application_database final : public sql::application_rows {
  public:
-  explicit mysql_application_database(lease_tables& tables) : application_rows(tables.row_sql), tables_(tables) {}
+  explicit mysql_application_database(lease_tables& tables)
+      : application_rows(tables.row_sql, key_words(tables.row_sql.names())), tables_(tables) {}
 
-  verification verification_of(const request& grant) const override;
-  verification release_of(const request& grant) const override;
   reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
   bool caller_may_wait(fault&) const noexcept override { return true; }
 
@@ -83,11 +82,7 @@ class mysql_application_database final : public sql::application_rows {
   std::string claim(const sql::claim_request& request) const override;
 
  private:
-  /// The end of a condition for a statement on a connection of the application: " AND <this is our server>". The
-  /// address may lead to another server by then, with a copy of our rows.
-  std::string and_here() const;
-  verification on_this_server(verification of) const;
-  verification about_key(const request& grant, const char* source, std::vector<sql::named_value> more = {}) const;
+  std::string and_here() const override;
 
   lease_tables& tables_;
 };

@@ -86,20 +86,6 @@ sqlite3* native_of(const sql::application_connection& with) noexcept {
   return with.library == sql::client_library::sqlite ? static_cast<sqlite3*>(with.handle) : nullptr;
 }
 
-// Rule 12: holder and fence stay. An end that has passed already frees the key as well.
-constexpr const char* release_min_hold_text = R"(
-UPDATE {rows}
-SET {lock.expires_at_us} = {lock.acquired_at_us} + :min_hold
-WHERE {row}
-  AND {ours}
-)";
-
-verification about_key(const request& grant, const lease_file& file, const char* source,
-                       std::vector<sql::named_value> more = {}) {
-  return sql::about_key(grant, key_words(file.names).fill(source), static_cast<std::int64_t>(grant.fence),
-                        std::move(more), row_literal);
-}
-
 /// Whether the name leads to another file than the one that the connection opened under it.
 bool has_moved(sqlite3* handle) noexcept {
   int moved = 0;
@@ -125,16 +111,18 @@ bool writes_to(sqlite3* handle, const file_id& file) noexcept {
 
 // ---- statements for its transactions --------------------------------------------------------------------------------
 
-verification sqlite_application_database::verification_of(const request& grant) const {
-  if (grant.row != nullptr) return rows_.about(grant, sql::row_statement::verify);
-  return about_key(grant, *file_, sql::template_of(sql::lock_statement::verify).sql,
-                   {{"connection", std::int64_t{::getpid()}}});
+std::vector<sql::named_value> sqlite_application_database::verifier() const {
+  return {{"connection", std::int64_t{::getpid()}}};
 }
 
-verification sqlite_application_database::release_of(const request& grant) const {
-  if (grant.row != nullptr) return rows_.about(grant, sql::row_statement::release);
-  if (grant.min_hold.count() <= 0) return about_key(grant, *file_, sql::source_of(statement_id::release));
-  return about_key(grant, *file_, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
+const char* sqlite_application_database::release_min_hold() const {
+  // Holder and fence stay. An end that has passed already frees the key as well.
+  return R"(
+UPDATE {rows}
+SET {lock.expires_at_us} = {lock.acquired_at_us} + :min_hold
+WHERE {row}
+  AND {ours}
+)";
 }
 
 bool sqlite_application_database::caller_may_wait(fault& why) const noexcept try {

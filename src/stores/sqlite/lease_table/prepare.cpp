@@ -151,14 +151,6 @@ sql::written_version read_version(lease_connection& connection, bool there) {
   return {static_cast<std::uint64_t>(read("version")), read("migration") != 0};
 }
 
-void make_tables(lease_connection& connection) {
-  const auto& names = connection.file().names;
-  for (const auto& each : sql::create_statements(schema_file, names)) run_once(connection, each);
-  run_once(connection,
-           fmt::format("INSERT OR IGNORE INTO {} (\n  \"name\", \"version\", \"migration\")\n  VALUES ('{}', {}, 0)",
-                       names.quoted_table("schema_version"), sql::table_names::schema, sql::schema_version));
-}
-
 void make_schema(lease_connection& connection) {
   lease_file& file = connection.file();
   if (is_made(connection)) return;
@@ -168,8 +160,10 @@ void make_schema(lease_connection& connection) {
     transaction in(connection, create ? "BEGIN IMMEDIATE" : "BEGIN");
     const bool there = has_version_table(connection);
     if (there && create) forget_begun(connection);
-    if (sql::must_make_tables(file.schema, file.names, file.settings.name, read_version(connection, there)))
-      make_tables(connection);
+    if (sql::must_make_tables(file.schema, file.names, file.settings.name, read_version(connection, there))) {
+      for (const auto& each : sql::create_statements(schema_file, file.names, "INSERT OR IGNORE INTO"))
+        run_once(connection, each);
+    }
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
     if (create) {
       // Starts above all existing fences: if the row was lost, higher ones may have been granted and cleaned up.
@@ -201,8 +195,6 @@ ON CONFLICT DO NOTHING
 // that had come when it was written: that of the last session that was closed. A session's row says when it was renewed
 // last.
 
-// Row 2 of the floor table is a time that had come when it was written: that of the last session that was closed.
-// A session's row says when it was renewed last.
 constexpr const char* of_the_future = R"((
   EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 2 AND {floor.fence} > :now)
   OR EXISTS (

@@ -28,10 +28,8 @@ outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table
 class sqlite_application_database final : public sql::application_rows {
  public:
   explicit sqlite_application_database(std::shared_ptr<lease_file> file)
-      : application_rows(file->row_sql), file_(std::move(file)) {}
+      : application_rows(file->row_sql, key_words(file->row_sql.names())), file_(std::move(file)) {}
 
-  verification verification_of(const request& grant) const override;
-  verification release_of(const request& grant) const override;
   /// SQLite doesn't say which process has locked its file.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
   bool caller_may_wait(fault& why) const noexcept override;
@@ -49,6 +47,9 @@ class sqlite_application_database final : public sql::application_rows {
   std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
 
  private:
+  std::vector<sql::named_value> verifier() const override;
+  const char* release_min_hold() const override;
+
   const std::shared_ptr<lease_file> file_;
 };
 
