@@ -64,6 +64,31 @@ TEST_CASE_METHOD(one_actor, "store: an older fence of the same session frees, ex
   CHECK(answer(a.release("k", present)) == outcome::yes);
 }
 
+TEST_CASE_METHOD(two_actors, "store: a batch of extensions is for the grants that it names, by fence, and no others",
+                 "[T02]") {
+  const auto older = a.acquire("again", 1h);
+  REQUIRE(answer(a.release("again", older)) == outcome::yes);
+  a.acquire("again", 1h);
+  const auto mine = a.acquire("mine", 1h), theirs = b.acquire("theirs", 1h);
+  std::vector<request> batch;
+  for (const auto& [key, fence] : {std::pair{"again", older}, {"mine", mine}, {"theirs", theirs}}) {
+    batch.push_back({.action = verb::extend,
+                     .resource = key,
+                     .session = a.id,
+                     .nonce = ++a.nonce,
+                     .fence = fence,
+                     .kind = kind_for(5h),
+                     .ttl = 5h});
+  }
+  const auto replies = a.run(batch);
+  CHECK(answer(replies[0]) == outcome::no);
+  CHECK(answer(replies[1]) == outcome::yes);
+  CHECK(answer(replies[2]) == outcome::no);
+  CHECK(a.at("again").remaining < 2h);
+  CHECK(a.at("mine").remaining > 4h);
+  CHECK(b.at("theirs").remaining < 2h);
+}
+
 TEST_CASE_METHOD(any_store, "store: a take-over of an own expiry by stale sight is refused", "[T57]") {
   actor a(*fixture), b(*fixture), c(*fixture);
   a.acquire("k", fixture->moments());

@@ -63,6 +63,14 @@ inline reply release_and_wake(actor& by, std::uint64_t fence, microseconds min_h
       {.action = verb::release, .resource = "k", .session = by.id, .fence = fence, .min_hold = min_hold, .wake = true});
 }
 
+/// Releases the key and takes it again: a look that finds it held woke nobody. The fence; `woken`: how many were.
+inline std::uint64_t release_and_take(actor& by, std::uint64_t fence, unsigned& woken) {
+  const auto freed = release_and_wake(by, fence);
+  REQUIRE(answer(freed) == outcome::yes);
+  woken = freed.waiters;
+  return by.acquire("k");
+}
+
 inline void waiting_store::check_begins_anew(actor& holder) {
   CHECK(eventually([&] { return listener.no == 1; }));
   unwatch();

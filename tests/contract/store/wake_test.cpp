@@ -21,6 +21,33 @@ std::string with_wake(std::string url, const std::string& value) {
 
 }  // namespace
 
+TEST_CASE_METHOD(one_actor, "wake: a release wakes a waiter of another process, and nobody where nobody waits") {
+  const auto waiting = [&] {
+    waiter_overview found;
+    REQUIRE(answer(a.store->admin()->waiters(*a.connection, "k", 10, found)) == outcome::yes);
+    return found.count;
+  };
+  unsigned woken = 7;
+  auto fence = release_and_take(a, a.acquire("k"), woken);
+  CHECK(woken == 0);
+  waiting_store waiter(*fixture);
+  REQUIRE(waiter.works());
+  REQUIRE(waiting() == 1);
+  for (int i = 0; i != 20; ++i) {
+    const int before = waiter.listener.yes;
+    // Between two sleeps it is not to be woken, and looks at the key before the next.
+    REQUIRE(eventually([&] {
+      fence = release_and_take(a, fence, woken);
+      return woken == 1;
+    }));
+    CHECK(eventually([&] { return waiter.listener.yes > before; }));
+  }
+  waiter.unwatch();
+  CHECK(eventually([&] { return waiting() == 0; }));
+  fence = release_and_take(a, fence, woken);
+  CHECK(woken == 0);
+}
+
 TEST_CASE_METHOD(any_store, "wake: a batch of releases wakes a waiter of each key") {
   actor holder(*fixture);
   std::vector<std::string> keys{"a", "b", "c"};
