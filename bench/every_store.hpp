@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "by_hand.hpp"
+#include "sql_tables.hpp"
 #include "support/redis_server.hpp"
 #include "support/scratch_folder.hpp"
-#include "support/sql_file.hpp"
 #include "support/table_schemes.hpp"
 #ifdef DLOCK_HAS_ZOOKEEPER
 #include "support/zookeeper_server.hpp"
@@ -42,11 +42,7 @@ class mysql_stores : raw_database {
   }
 
  private:
-  /// Those of a file of sql/.
-  void make_tables(const std::string& of) {
-    for (auto& each : test::statements_of(of + ".sql"))
-      run(test::replaced(test::replaced(std::move(each), "@LOCKS@", at_.path), "@TABLE@", "bench_stores"));
-  }
+  void make_tables(const std::string& of) { bench::make_tables(*this, of, at_.path, "bench_stores"); }
   void drop_tables() { run("DROP TABLE IF EXISTS bench_stores, dlock_waiter_bench_stores"); }
   /// Where dlock's waiters poll, and where its releases wake them.
   void both_ways(const measurement& measure, const std::string& scheme) {

@@ -16,6 +16,7 @@
 #include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "placement.hpp"
+#include "sql_tables.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/shared_table/row_schemes.hpp"
@@ -52,7 +53,6 @@ struct scheme {
   verb first;          ///< what takes a free key
   bool counts_grants;  ///< and names a grant by its number
   scheme_sql (*ours)(const dlock::store_url& at);
-  const char* columns;
   const char* take;
   const char* free;
   const char* make_row;  ///< beforehand; empty: none
@@ -60,35 +60,22 @@ struct scheme {
 
 constexpr scheme schemes[] = {
     {"unique_insert", verb::insert, false, ours_of<stores::shared_table::unique_insert, unique_insert_options>,
-     "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) NOT "
-     "NULL "
-     "DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP",
      "insert into bench_locks (resource, lock_owner, lock_expire_time) values (?, 'by-hand-1', date_add(now(), "
-     "interval 30 "
-     "second))",
+     "interval 30 second))",
      "delete from bench_locks where resource = ? and lock_owner = 'by-hand-1'", ""},
     {"state_row", verb::take, false, ours_of<stores::shared_table::state_row, state_row_options>,
-     "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT NULL, "
-     "lock_info "
-     "varchar(64) NOT NULL, expiration_time datetime",
      "update bench_locks set lock_state = 1, lock_info = 'by-hand-1', expiration_time = (now() + interval 1 minute) "
-     "where "
-     "lock_name = ? and lock_state = 0",
+     "where lock_name = ? and lock_state = 0",
      "update bench_locks set lock_state = 0 where lock_name = ? and lock_state = 1",
      "insert into bench_locks (lock_name, lock_state, lock_info) values ('raw:4711', 0, '')"},
     {"shedlock", verb::take, false, ours_of<stores::shared_table::shedlock, shedlock_options>,
-     "name varchar(64) NOT NULL PRIMARY KEY, lock_until timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_at "
-     "timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_by varchar(255) NOT NULL",
      "update bench_locks set lock_until = timestampadd(microsecond, 60000000, utc_timestamp(3)), locked_at = "
      "utc_timestamp(3), locked_by = 'by-hand-1' where name = ? and lock_until <= utc_timestamp(3)",
      "update bench_locks set lock_until = utc_timestamp(3) where name = ? and locked_by = 'by-hand-1'",
      "insert into bench_locks (name, locked_by) values ('raw:4711', '')"},
     {"t_lock", verb::take, true, ours_of<stores::t_lock::t_lock_scheme, t_lock_options>,
-     "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT NULL "
-     "DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0",
      "UPDATE bench_locks SET request_id = 'by-hand-1',lock_count = 1,timeout = 4102444800000,version = version + 1 "
-     "WHERE "
-     "lock_key = ? AND request_id = ''",
+     "WHERE lock_key = ? AND request_id = ''",
      "UPDATE bench_locks SET request_id = '',lock_count = 0,timeout = 0,version = version + 1 WHERE lock_key = ? AND "
      "request_id = 'by-hand-1'",
      "insert into bench_locks (lock_key) values ('raw:4711')"},
@@ -164,7 +151,7 @@ void compare(const scheme& of, const dlock::store_url& at) {
   {
     raw_database tables(at);
     tables.run("drop table if exists bench_locks");
-    tables.run(std::string("create table bench_locks (") + of.columns + ") engine=InnoDB charset=utf8mb4");
+    dlock::bench::make_tables(tables, of.name, at.path, "bench_locks");
     if (*of.make_row != '\0') tables.run(of.make_row);
   }
   const placed here(placement::a_processor_each, need_env("DLOCK_TEST_MYSQL_SOCKET"));
