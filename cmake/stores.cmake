@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # All stores that have a library of their own. The build, the installed package, pkg-config, the Debian packages, scripts/setup.sh and
-# scripts/check_layers.sh read this table; src/CMakeLists.txt has the sources.
+# scripts/check_layers.sh read this table; src/stores/<name>/sources.cmake has the sources.
 
 # dlock_store(<name>
 #   TITLE <text>                what it locks in

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSL-1.0
+set(mysql_headers
+  dlock/stores/mysql.hpp
+  dlock/stores/mysql_for_update.hpp
+  dlock/stores/mysql_named_lock.hpp
+  dlock/stores/mysql_shared_tables.hpp
+)
+set(mysql_sources
+  stores/mysql/bound/lock_holding_connection.cpp
+  stores/mysql/bound/blocking_waiters.cpp
+  stores/mysql/client/check.cpp
+  stores/mysql/client/client.cpp
+  stores/mysql/client/connection.cpp
+  stores/mysql/client/errors.cpp
+  stores/mysql/client/examine.cpp
+  stores/mysql/client/io_bound.cpp
+  stores/mysql/client/login.cpp
+  stores/mysql/client/native.cpp
+  stores/mysql/client/server.cpp
+  stores/mysql/client/settings.cpp
+  stores/mysql/client/sigpipe.cpp
+  stores/mysql/client/statement.cpp
+  stores/mysql/client/text.cpp
+  stores/mysql/for_update/store.cpp
+  stores/mysql/lease_table/admin.cpp
+  stores/mysql/lease_table/batch.cpp
+  stores/mysql/lease_table/connection.cpp
+  stores/mysql/lease_table/application_database.cpp
+  stores/mysql/lease_table/prepare.cpp
+  stores/mysql/lease_table/row_sql.cpp
+  stores/mysql/lease_table/sql.cpp
+  stores/mysql/lease_table/verbs.cpp
+  stores/mysql/named_lock/lock_connection.cpp
+  stores/mysql/named_lock/store.cpp
+  stores/mysql/parked/parked_connection.cpp
+  stores/mysql/parked/parked_waiters.cpp
+  stores/mysql/parked/waiter_table.cpp
+  stores/mysql/schemes.cpp
+  stores/mysql/shared_table/connection.cpp
+  stores/mysql/shared_table/layout.cpp
+  stores/mysql/shared_table/row_schemes.cpp
+  stores/mysql/shared_table/shedlock.cpp
+  stores/mysql/shared_table/store.cpp
+  stores/mysql/t_lock/sql.cpp
+  stores/mysql/t_lock/store.cpp
+)

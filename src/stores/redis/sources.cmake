@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSL-1.0
+set(redis_headers
+  dlock/stores/redis.hpp
+  dlock/stores/redlock.hpp
+)
+set(redis_sources
+  stores/redis/client/client.cpp
+  stores/redis/client/connection.cpp
+  stores/redis/client/key_channels.cpp
+  stores/redis/client/protocol.cpp
+  stores/redis/client/server.cpp
+  stores/redis/client/settings.cpp
+  stores/redis/client/socket.cpp
+  stores/redis/client/tls.cpp
+  stores/redis/leases/scripts.cpp
+  stores/redis/leases/store.cpp
+  stores/redis/redlock/connection.cpp
+  stores/redis/redlock/master.cpp
+  stores/redis/redlock/store.cpp
+  stores/redis/redlock/votes.cpp
+  stores/redis/schemes.cpp
+  stores/redis/setnx/store.cpp
+  stores/redis/setnx/values.cpp
+)
