@@ -25,6 +25,11 @@ endforeach()
 if(TARGET dlock_gen)
   list(APPEND dlock_components gen)
   install(TARGETS dlock_gen EXPORT dlock-gen-targets RUNTIME COMPONENT gen)
+  set(pages ${PROJECT_SOURCE_DIR}/codegen/dlock_gen/pages)
+  install(FILES ${pages}/dlock-gen.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT gen)
+  install(FILES ${pages}/dlock-gen.bash RENAME dlock-gen COMPONENT gen
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES ${pages}/_dlock-gen DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT gen)
   install(EXPORT dlock-gen-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir} COMPONENT dev)
 endif()
 # Static libraries need it at their users' link step; nobody names it. A shared one contains it.

@@ -5,7 +5,8 @@
 #                                of that store alone, and the licence that comes with it; libdlock-odb-<store> brings ODB's runtime
 #   libdlock-dev                 headers, files for CMake and pkg-config. It depends on libdlock only; you choose the stores
 #   dlock-tools                  the command dlock, its manual page and completions, the SQL files, alerts and dashboard
-#   dlock-gen                    the generator, which needs libclang and the headers of that release of clang
+#   dlock-gen                    the generator with its manual page and completions, which needs libclang and the headers of that
+#                                release of clang
 #   dlock-doc                    the pages
 # The names have no number, so two minor versions can't be installed side by side.
 # The maintainers as the commits name them; nobody reads mail at that address. Set CPACK_PACKAGE_CONTACT to your own for packages

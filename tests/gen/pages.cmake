@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSL-1.0
+# dlock-gen's manual page and completions have each of its options: cmake -D GEN=<program> -D PAGES=<folder> -P pages.cmake
+execute_process(COMMAND "${GEN}" --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "The compiler.s arguments.*" "" help "${help}")  # of another program
+string(REGEX MATCHALL "[ ,]--?[a-z][a-z-]*" options "${help}")
+string(REPLACE "," " " options "${options}")
+string(REPLACE " " "" options "${options}")
+list(REMOVE_DUPLICATES options)
+list(LENGTH options count)
+if(count LESS 11)
+  message(FATAL_ERROR "--help shows ${count} options: ${options}")
+endif()
+foreach(page dlock-gen.1 dlock-gen.bash _dlock-gen)
+  file(READ "${PAGES}/${page}" text)
+  string(REPLACE "\\-" "-" text "${text}")
+  foreach(option IN LISTS options)
+    if(NOT text MATCHES "${option}[^a-z-]")
+      message(SEND_ERROR "${page} lacks ${option}")
+    endif()
+  endforeach()
+endforeach()
