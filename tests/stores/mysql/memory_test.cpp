@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Connections that are made while memory runs out.
+/// Connections that are made, and locks that are waited for, while memory runs out.
 
 #include "support/mysql_fixture.hpp"
 #include "support/scarce_memory.hpp"
 #include "support/test.hpp"
+#include "support/waits_without_memory.hpp"
 
 #include "dlock/odb/database.hpp"
 
@@ -46,6 +47,11 @@ TEST_CASE("mysql memory: a connection that is not made for want of memory is clo
       return false;
     }
   });
+}
+
+TEST_CASE("mysql memory: a wait that runs out of it ends, and leaves nothing held") {
+  const mysql_fixture tables;
+  check_waits_without_memory(tables.url());
 }
 
 }  // namespace dlock::test

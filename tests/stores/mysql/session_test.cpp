@@ -7,6 +7,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/mysql/broken_connection.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
@@ -229,6 +230,13 @@ TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error"
   }
   CHECK(attempt(fixture.url("&tls=prefer")).connected);
   CHECK(attempt(fixture.url("&tls=off")).connected);
+}
+
+TEST_CASE("mysql connect: a connection by TLS that broke raises no SIGPIPE", "[mysql9]") {
+  // MariaDB's is in tls_test.cpp, because this private server has no certificate.
+  const mysql_fixture fixture;
+  REQUIRE(attempt(fixture.url("&tls=require")).connected);
+  CHECK(use_broken_connections(fixture.url("&tls=require")) == 0);
 }
 
 TEST_CASE("mysql connect: a wrong password is told without any password") {

@@ -4,19 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <sys/socket.h>
-
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/mysql/broken_connection.hpp"
 #include "support/calls.hpp"
-#include "support/forked_child.hpp"
 #include "support/own_server.hpp"
-
-#include "stores/mysql/client/client.hpp"
 
 namespace dlock::test {
 
@@ -158,27 +153,7 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection sta
 
 TEST_CASE_METHOD(tls_fixture,
                  "mysql tls: a connection that broke raises no SIGPIPE in a program that does not ignore it") {
-  const auto to = url("tls=require");
-  const int end = in_child([&] {
-    auto here = open_store(to);
-    fault reason;
-    auto link = here->connect(5s, reason);
-    auto parsed = store_url::parse(to);
-    stores::mysql::application_connections application(stores::mysql::mysql_settings::take(parsed));
-    auto used = application.open(reason);
-    if (link == nullptr || used == nullptr) return 1;
-    std::signal(SIGPIPE, SIG_DFL);  // the client library had it ignored
-    link->interrupt();
-    link.reset();  // says farewell
-    ::shutdown(stores::mysql::mysql_socket(used.get()), SHUT_RDWR);
-    // The connection is gone, and the process is not.
-    if (stores::mysql::run_mysql(used.get(), "SELECT 1", "", nullptr, reason)) return 2;
-    used.reset();
-    sigset_t pending;
-    ::sigpending(&pending);
-    return ::sigismember(&pending, SIGPIPE) == 1 ? 3 : 0;
-  });
-  CHECK(end == 0);
+  CHECK(use_broken_connections(url("tls=require")) == 0);
 }
 
 }  // namespace dlock::test

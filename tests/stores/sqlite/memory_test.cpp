@@ -3,16 +3,13 @@
 /// The SQLite store without memory: a verb says that it does not know, and leaves nothing behind in its connection. A
 /// wait ends, and leaves nothing held.
 
-#include "dlock/async.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/lock_service.hpp"
-#include "dlock/multi_lease.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "support/calls.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scarce_memory.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/waits_without_memory.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -114,48 +111,5 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
 
 TEST_CASE("sqlite memory: a wait that runs out of it ends, and leaves nothing held") {
   const scratch_folder folder;
-  const auto url = "sqlite:" + (folder / "locks.db");
-  // What one call does on the thread that runs out of memory; `over`: the handler of an asynchronous one was called.
-  const lock_options waits{.wait = 40ms};
-  const std::vector<std::pair<const char*, std::function<void(lock_service&, std::promise<void>&)>>> ways{
-      {"plain", [&](lock_service& by, auto&) { by.acquire("busy", waits).release(); }},
-      {"nested",
-       [&](lock_service& by, auto&) {
-         const auto outer = by.acquire("outer");
-         by.acquire("busy", waits).release();
-       }},
-      {"several",
-       [&](lock_service& by, auto&) {
-         by.acquire_all({"busy", "outer"}, waits).release();
-       }},
-      {"fifo",
-       [&](lock_service& by, auto&) { by.acquire("busy", {.wait = 40ms, .fairness = fairness::fifo}).release(); }},
-      {"asynchronous",
-       [&](lock_service& by, std::promise<void>& over) {
-         by.async_acquire("busy", waits, [&over](const std::exception_ptr&, lease) { over.set_value(); });
-         over.get_future().wait();
-       }},
-  };
-  for (const auto& [name, way] : ways) {
-    CAPTURE(name);
-    lock_service holder(url), locks(url);
-    const auto busy = holder.acquire("busy");
-    bool ran_out = true;
-    for (std::size_t number = 0; ran_out; ++number) {
-      REQUIRE(number < 1000);
-      INFO("allocation " << number);
-      std::async(std::launch::async, [&] {
-        std::promise<void> over;
-        const scarce_memory scarce(number);
-        try {
-          way(locks, over);
-        } catch (const std::bad_alloc&) {
-        } catch (const error&) {
-        }
-        ran_out = scarce.ran_out();
-      }).get();
-      CHECK(eventually([&] { return !holder.holder("outer"); }));
-      CHECK(eventually([&] { return locks.waiting() == 0; }));
-    }
-  }
+  check_waits_without_memory("sqlite:" + (folder / "locks.db"));
 }
