@@ -62,6 +62,7 @@ enum class parameter : unsigned char {
   seen_session,
   expiry,   ///< SQLite: when the grant ends
   horizon,  ///< SQLite: the latest expiry that dlock can have written
+  wake_id,  ///< MySQL: the process whose waiters a release does not wake
   id,       ///< the first column of the primary key, "id1"; the other columns follow
   count_
 };
@@ -69,7 +70,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> 
     "key",          "session",    "nonce",  "fence",          "own_ttl",    "min_hold",
     "holder",       "seen_fence", "ttl",    "host",           "pid",        "label",
     "now",          "boot",       "owner",  "verified_owner", "seen_owner", "seen_verified_owner",
-    "seen_session", "expiry",     "horizon"};
+    "seen_session", "expiry",     "horizon", "wake_id"};
 /// The names of the parameters of statements about lock tables.
 constexpr auto lock_parameters = std::span(parameter_names).first(static_cast<std::size_t>(parameter::owner));
 

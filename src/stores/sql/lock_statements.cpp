@@ -99,6 +99,14 @@ FROM {table}
 WHERE {row}
 FOR UPDATE NOWAIT
 )"},
+
+    // Rule 6, and finds the first waiter.
+    {"release", R"(
+{free_row}
+WHERE {row}
+  AND {ours}
+  AND {find_waiter}
+)"},
 };
 
 constexpr named_part default_words[] = {

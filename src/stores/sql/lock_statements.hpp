@@ -13,6 +13,7 @@
 /// - {freed}: what a release sets; {free_row}: the statement of a release, by default an UPDATE that sets {freed}
 /// - {extended}: what an extension sets; {in_time}: the lease has not ended
 /// - {seen}: the columns of a poll; {seen_in}, {seen_row}: its tables, and {row} in them
+/// - {find_waiter}: a condition that is always true, and makes the reply return the first waiter
 /// - {verified}: what verify() sets, in a transaction of the application; {fence}
 /// - {only_primary}, {returning}: the end of a statement that grants, by default nothing
 
@@ -34,6 +35,7 @@ enum class lock_statement : unsigned char {
   verify,
   granted_fence,
   ask_for_row,
+  release_and_wake,
 };
 
 struct lock_template {

@@ -85,7 +85,8 @@ const char* name_of(row_statement which) noexcept {
     case row_statement::take_over:
     case row_statement::take_over_foreign: return "take over a row";
     case row_statement::extend: return "extend a row's lock";
-    case row_statement::release: return "release a row";
+    case row_statement::release:
+    case row_statement::release_and_wake: return "release a row";
     case row_statement::cancel: return "cancel a row's lock";
     case row_statement::poll: return "poll a row";
     case row_statement::verify:
@@ -105,6 +106,7 @@ const char* source_of(row_statement which) noexcept {
     case row_statement::release: return of(lock_statement::release);
     case row_statement::cancel: return of(lock_statement::cancel);
     case row_statement::poll: return of(lock_statement::poll);
+    case row_statement::release_and_wake: return of(lock_statement::release_and_wake);
     case row_statement::verify: return of(lock_statement::verify);
     case row_statement::sees: return sees;
     case row_statement::claim: break;

@@ -59,12 +59,13 @@ enum class row_statement : unsigned char {
   release,
   cancel,
   poll,
+  release_and_wake,  ///< only MySQL: also finds the first waiter
   verify,
   sees,
   claim,
 };
-/// A connection prepares the statements up to `poll`.
-inline constexpr auto row_statement_count = static_cast<std::size_t>(row_statement::poll) + 1;
+/// A connection prepares the statements up to `release_and_wake`.
+inline constexpr auto row_statement_count = static_cast<std::size_t>(row_statement::release_and_wake) + 1;
 /// For messages.
 const char* name_of(row_statement which) noexcept;
 /// The statement for a request other than an insert: locking never creates a row.

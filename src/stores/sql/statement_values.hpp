@@ -28,6 +28,7 @@ struct statement_values {
   std::string_view host{};
   std::int64_t pid = 0;
   std::string_view label{};
+  id128 wake_id{};
   // For rows:
   const row_id* row = nullptr;
   std::string_view owner{};

@@ -26,6 +26,7 @@ mysql_field field_of(parameter which, lease_values& from) {
     case parameter::pid: return mysql_field::number(from.pid);
     case parameter::host: return mysql_field::text(from.host);
     case parameter::label: return mysql_field::text(from.label);
+    case parameter::wake_id: return mysql_field::bytes(from.wake_id);
     default: break;
   }
   throw std::logic_error("dlock: no such parameter");
@@ -73,6 +74,7 @@ void lease_values::assign(const sql::statement_values& from) noexcept {
   pid = from.pid;
   host.assign(from.host);
   label.assign(from.label);
+  wake_id.assign(bytes_of(from.wake_id));
 }
 
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values) {
@@ -84,7 +86,11 @@ mysql_statement make_statement(const sql::statement_text& text, lease_values& va
 
 lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows,
                                    mysql_hosts& hosts)
-    : mysql_connection(std::move(from), hosts), sql_(sql), row_sql_(rows) {
+    : mysql_connection(std::move(from), hosts),
+      sql_(sql),
+      release_and_wake_(make_statement(sql.release_and_wake(!quick_prefix().empty()), values_)),
+      row_sql_(rows) {
+  release_and_wake_.fail_without_table();  // the table of waiters may be missing
   statements_.reserve(statement_count);
   for (std::size_t i = 0; i != statement_count; ++i) {
     const bool quick = !quick_prefix().empty();
@@ -132,6 +138,15 @@ reply lease_connection::change(statement_id which, const sql::statement_values& 
 reply lease_connection::change(sql::row_statement which, const sql::statement_values& values, sql::sending how) {
   return with_statement(which, values,
                         [&](mysql_statement& statement) { return change(statement, how.ours, how.if_locked); });
+}
+
+reply lease_connection::release_and_wake(const request& asked, const id128& own) {
+  const sql::request_values of_request(asked, tables());
+  sql::statement_values values = of_request;
+  values.wake_id = own;
+  if (asked.row != nullptr) return change(sql::row_statement::release_and_wake, values, {.if_locked = asked.if_locked});
+  values_.assign(values);
+  return change(release_and_wake_, false, asked.if_locked);
 }
 
 reply lease_connection::poll(const sql::statement_values& values) {

@@ -34,6 +34,7 @@ struct lease_values {
   std::int64_t pid = 0;
   mysql_bytes<1020> host{};  // characters of utf8mb4 have up to four bytes
   mysql_bytes<256> label{};
+  mysql_bytes<16> wake_id{};
 
   void assign(const sql::statement_values& from) noexcept;
 };
@@ -103,6 +104,9 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   reply change(statement_id which, const sql::statement_values& values, sql::sending how) override;
   reply change(sql::row_statement which, const sql::statement_values& values, sql::sending how) override;
   reply poll(const sql::statement_values& values) override;
+  /// A release that also finds the first waiter other than `own` process: the fence of the reply is the number of its
+  /// connection, 0 if there is none.
+  reply release_and_wake(const request& asked, const id128& own);
   sql::tables_id tables() const noexcept override { return row_sql_.tables(); }
   const sql::table_names& names() const noexcept override { return sql_.names(); }
   reply refuse(std::string text) const override { return mysql::refuse(std::move(text)); }
@@ -132,6 +136,7 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   lease_values values_{};
   std::size_t largest_text_ = 0;  // 0 if it is not known yet
   std::vector<mysql_statement> statements_{};
+  mysql_statement release_and_wake_;
   const mysql_row_sql& row_sql_;
   sql::row_statements<prepared_row> rows_{};
   std::vector<mysql_field> fields_{};  // the parameters of the next statement about a row

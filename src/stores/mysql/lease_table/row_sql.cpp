@@ -130,6 +130,8 @@ mysql_field field_of(std::size_t number, const sql::statement_values& from) {
     case sql::parameter::seen_owner: return mysql_field::text_at(from.seen_owner);
     case sql::parameter::seen_verified_owner: return mysql_field::text_at(from.seen_verified_owner);
     case sql::parameter::seen_session: return mysql_field::bytes_at(bytes_of(from.holder));
+    case sql::parameter::key: return mysql_field::bytes_at(from.key);
+    case sql::parameter::wake_id: return mysql_field::bytes_at(bytes_of(from.wake_id));
     default: return field_of_id(*from.row, number - static_cast<std::size_t>(sql::parameter::id));
   }
 }
@@ -159,14 +161,6 @@ mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& d
 std::string mysql_row_sql::read_tables_id() const {
   return names().expand(
       fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}} = {}", sql::tables_id::floor_row));
-}
-
-std::string mysql_row_sql::change(const request& request) const {
-  const auto text = with_id(sql::statement_for(request), *request.row);
-  const sql::request_values values(request, tables());
-  std::vector<mysql_field> fields;
-  set_fields(fields, text, values);
-  return mysql_statement(text.sql, text.name, std::move(fields)).written_out();
 }
 
 std::string mysql_row_sql::add_columns(const row_table& table) const {

@@ -43,8 +43,6 @@ class mysql_row_sql final : public sql::row_sql {
 
   /// A SELECT of the id of the lock tables from the floor table.
   std::string read_tables_id() const;
-  /// A take, take-over, extension, release or cancel with all values written in.
-  std::string change(const request& request) const;
   std::string add_columns(const row_table& table) const override;
 
  private:

@@ -28,6 +28,7 @@ constexpr sql::named_part words[] = {
     {"connection", "CONNECTION_ID()"},
     {"other_boot", ""},
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
+    // For the condition of a release: LAST_INSERT_ID returns the first waiter. It reads without locks.
     {"find_waiter",
      "(SELECT LAST_INSERT_ID(COALESCE(("
      "SELECT {sleeper} "
@@ -112,17 +113,6 @@ WHERE {lock.lock_key} = :key
 
     // Follows a take or a take-over that lets others go first.
     {text_id::after_others, "AND NOT EXISTS (SELECT 1 {earlier_waiters})"},
-
-    // For the condition of a release: LAST_INSERT_ID returns the first waiter. It reads without locks.
-    {text_id::find_waiter, "{find_waiter}"},
-
-    // Rule 6, and finds the first waiter.
-    {text_id::release_and_wake, R"(
-{free_row}
-WHERE {row}
-  AND {ours}
-  AND {find_waiter}
-)"},
 
     {text_id::waiters_of_key, R"(
 SELECT {now} - w.{waiter.since_us}, IFNULL(s.{session.host}, ''), IFNULL(s.{session.pid}, 0), IFNULL(s.{session.label}, '')
@@ -211,6 +201,11 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
                         statement_id::release_min_hold, statement_id::cancel, statement_id::pass_on}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
+  const auto& releases = sql::template_of(sql::lock_statement::release_and_wake);
+  release_and_wake_ = sql::find_parameters(releases.name, key_words(names_).fill(releases.sql), sql::parameter_names,
+                                           sql::marker::question);
+  quick_release_and_wake_ = release_and_wake_;
+  quick_release_and_wake_.sql.insert(0, quick_prefix);
   waiters_ = parked::make_waiter_sql(names_, look_sql);
   waiters_.set_held = sql::in_one_line(names_.expand(set_held_sql));
   waiters_.others_first = sql::in_one_line(names_.expand(others_first_sql));

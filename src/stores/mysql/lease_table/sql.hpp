@@ -34,8 +34,6 @@ enum class text_id : unsigned char {
   ask_for_row,
   verifiers,
   after_others,
-  find_waiter,
-  release_and_wake,
   waiters_of_key,
   count_
 };
@@ -53,6 +51,10 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which, bool quick = false) const noexcept {
     return (quick ? quick_ : statements_)[static_cast<std::size_t>(which)];
   }
+  /// A release that also finds the first waiter.
+  const sql::statement_text& release_and_wake(bool quick) const noexcept {
+    return quick ? quick_release_and_wake_ : release_and_wake_;
+  }
   /// A text for sql::write_values(). `skip`: a batch skips rows that another transaction has locked.
   const std::string& text(text_id which, bool skip = false) const noexcept {
     return (skip ? skipping_ : texts_)[static_cast<std::size_t>(which)];
@@ -67,6 +69,8 @@ class lease_sql {
   sql::table_names names_;
   std::vector<sql::statement_text> statements_{};
   std::vector<sql::statement_text> quick_{};
+  sql::statement_text release_and_wake_{};
+  sql::statement_text quick_release_and_wake_{};
   parked::waiter_sql waiters_{};
   text_list texts_{};
   text_list skipping_{};

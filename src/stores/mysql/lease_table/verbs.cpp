@@ -60,16 +60,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), wake_id = mysql_literal(tables_.waiters.table().own());
-  const auto text =
-      asked.row != nullptr
-          ? tables_.row_sql.change(asked) + " AND " +
-                sql::write_values(tables_.sql.text(text_id::find_waiter), {{"key", key}, {"wake_id", wake_id}})
-          : sql::write_values(tables_.sql.text(text_id::release_and_wake), {{"key", key},
-                                                                            {"session", mysql_literal(asked.session)},
-                                                                            {"fence", std::to_string(asked.fence)},
-                                                                            {"wake_id", wake_id}});
-  auto answer = with.change(std::string(with.prefix_for(asked)) + text, "release");
+  auto answer = with.release_and_wake(asked, tables_.waiters.table().own());
   if (answer.result == outcome::failed && tables_.waiters.table().note_unreadable(with, answer.why)) {
     answer = sql::execute(with, asked);
     ++answer.statements;

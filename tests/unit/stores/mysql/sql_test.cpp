@@ -23,6 +23,15 @@ dlock::stores::sql::table_names names(const std::string& prefix) {
   return dlock::stores::sql::make_table_names(prefix, '`');
 }
 
+/// The statement for a request about a row, with its values written in.
+std::string text_of(const mysql_row_sql& sql, const request& asked) {
+  const auto text = sql.with_id(stores::sql::statement_for(asked), *asked.row);
+  const stores::sql::request_values values(asked, sql.tables());
+  std::vector<mysql_field> fields;
+  set_fields(fields, text, values);
+  return mysql_statement(text.sql, text.name, std::move(fields)).written_out();
+}
+
 std::string written_out(const dlock::stores::sql::statement_text& text, lease_values& values) {
   return make_statement(text, values).written_out();
 }
@@ -211,7 +220,7 @@ std::size_t count(const std::string& in, const std::string& part) {
 
 TEST_CASE("mysql row sql: a take is one update by primary key that reads no session") {
   const row_sql s(by_session());
-  const auto take = s.sql.change(s.about(verb::take));
+  const auto take = text_of(s.sql, s.about(verb::take));
   CHECK_THAT(take, StartsWith("UPDATE `app`.`orders` SET `lock_owner` = '" + me +
                               "', "
                               "`lock_fence` = LAST_INSERT_ID(`lock_fence` + 1), `version` = `version` + 1, "
@@ -243,7 +252,7 @@ TEST_CASE("mysql row sql: a name with a question mark or a colon is no parameter
   auto table = by_session();
   table.table = "`app`.`what? :id1`";
   const row_sql s(table);
-  CHECK_THAT(s.sql.change(s.about(verb::take)),
+  CHECK_THAT(text_of(s.sql, s.about(verb::take)),
              StartsWith("UPDATE `app`.`what? :id1` SET `lock_owner` = '" + me + "'") &&
                  ContainsSubstring("WHERE `id` = -5 AND"));
 }
@@ -272,7 +281,7 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   auto q = s.about(verb::take_over);
   seen dead{.holder = id128{{0xcd}}, .fence = 9, .nonce = 1, .kind = lease_kind::session, .gone = true};
   q.expected = &dead;
-  const auto text = s.sql.change(q);
+  const auto text = text_of(s.sql, q);
   const std::string holder = "cd000000000000000000000000000000/00v1000000000001";
   CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "', '" + holder + "+')"));
   CHECK_THAT(text, ContainsSubstring("`lock_fence` = 9"));
@@ -280,24 +289,24 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
                                      "s.`id` = X'CD000000000000000000000000000000')"));
   // Nobody can say whether another program lives.
   dead.holder = stores::sql::foreign_owner;
-  CHECK(s.sql.change(q).find("NOT EXISTS") == std::string::npos);
+  CHECK(text_of(s.sql, q).find("NOT EXISTS") == std::string::npos);
 }
 
 TEST_CASE("mysql row sql: a version that is the fence is raised once and proves nothing") {
   row_sql s(by_column());
   s.own_ttl = std::chrono::seconds{10};
-  const auto take = s.sql.change(s.about(verb::take));
+  const auto take = text_of(s.sql, s.about(verb::take));
   CHECK(count(take, "`version` + 1") == 1);
   CHECK_THAT(take, ContainsSubstring("DIV 1000000)"));  // whole seconds, up
-  for (const auto& text : {s.sql.change(s.about(verb::extend)), s.sql.change(s.about(verb::release)),
+  for (const auto& text : {text_of(s.sql, s.about(verb::extend)), text_of(s.sql, s.about(verb::release)),
                            s.sql.about(s.about(verb::poll), stores::sql::row_statement::verify).text,
-                           s.sql.change(s.about(verb::cancel))}) {
+                           text_of(s.sql, s.about(verb::cancel))}) {
     INFO(text);
     CHECK(text.find("version") == std::string::npos);
     CHECK_THAT(text, ContainsSubstring("IN ('" + me + "', '" + me + "+')"));
   }
   const row_sql own(by_session());
-  for (const auto& text : {own.sql.change(own.about(verb::extend)), own.sql.change(own.about(verb::release)),
+  for (const auto& text : {text_of(own.sql, own.about(verb::extend)), text_of(own.sql, own.about(verb::release)),
                            own.sql.about(own.about(verb::poll), stores::sql::row_statement::verify).text}) {
     INFO(text);
     CHECK_THAT(text, ContainsSubstring("`lock_fence` = 7"));
