@@ -17,7 +17,7 @@ namespace dlock::engine {
 /// Threads of a service, counted apart from it: the last of them may be what ends it.
 class thread_group {
  public:
-  explicit thread_group(environment& in) noexcept : environment_(in) {}
+  explicit thread_group(environment& in) noexcept : environment_(in), join_clock_(in.join_clock()) {}
   thread_group(const thread_group&) = delete;
   thread_group& operator=(const thread_group&) = delete;
 
@@ -51,7 +51,7 @@ class thread_group {
     while (running_ > 0 && clock.now() < until) clock.wait_until(changed_, lock.native(), until);
   }
   /// The clock by which it is waited.
-  time_source& join_clock() noexcept { return environment_.join_clock(); }
+  time_source& join_clock() noexcept { return join_clock_; }
   /// Those that still run are waited for no more, and do not use the environment.
   void detach() noexcept {
     const base::lock_guard lock(mutex_);
@@ -76,10 +76,11 @@ class thread_group {
   void end() noexcept {
     const base::lock_guard lock(mutex_);
     --running_;
-    join_clock().notify(changed_);
+    join_clock_.notify(changed_);
   }
 
   environment& environment_;
+  time_source& join_clock_;  // asked for once: a thread may end after the environment
   base::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;
