@@ -219,6 +219,14 @@ bool checker::may_wait_for(const nest& whose, const nest& from, std::set<std::ui
   });
 }
 
+/// Whether a call for several keys, which cycle_of() does not see, may have closed another cycle with that wait.
+bool checker::closed_by_several(const nest& wait) const {
+  return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) {
+    std::set<std::uint64_t> there, back;
+    return each.held.empty() && may_wait_for(each, wait, there) && may_wait_for(wait, each, back);
+  });
+}
+
 checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
                                     std::vector<std::string> waits_for, bool certain, moment until) {
   nests_.push_back({.number = ++last_nest_,
@@ -274,6 +282,7 @@ void checker::cycle_told(const process& by) {
 
 void checker::nest_ends(nest& which, bool refused) {
   const auto& key = which.waits_for.front();
+  if (refused && which.in_cycle && closed_by_several(which)) which.in_cycle = false;
   // What remains of a wait is written by one clock and read by another.
   const auto unsure = 100 * millisecond + 100 * plan_.longest_travel();
   if (refused && which.in_cycle && which.until > which.first_end + unsure && world_.quiet_from() <= which.begun) {

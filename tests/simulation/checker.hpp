@@ -132,6 +132,7 @@ class checker final : public history {
   std::vector<nest*> cycle_of(nest& youngest);
   /// Whether `from` may wait for `whose`, or for one that does.
   bool may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const;
+  bool closed_by_several(const nest& wait) const;
   /// It is free since then. Those who wait have had the time to take it.
   void not_left_free(std::string_view key, const key_state& at, moment since, const process* by);
   void fail(const std::string& rule, std::string_view key, const std::string& text);
