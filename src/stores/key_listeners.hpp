@@ -67,7 +67,13 @@ class key_notes {
   }
   /// Returns whether the key is watched.
   bool set_released(std::string_view key) noexcept {
-    return note(key, [](noted& of) { of.released = true; });
+    const bool watched = note(key, [](noted& of) { of.released = true; });
+    if (watched) any_released_ = true;
+    return watched;
+  }
+  /// Returns whether any watched key was released since the last call.
+  bool any_released() noexcept {
+    return any_released_.load(std::memory_order_relaxed) && any_released_.exchange(false);
   }
   /// Returns whether the key was released since the last call.
   bool released(std::string_view key) noexcept {
@@ -94,6 +100,7 @@ class key_notes {
   base::mutex mutex_{};
   std::map<std::string, noted, std::less<>> notes_ DLOCK_GUARDED_BY(mutex_){};
   std::atomic<std::size_t> count_{0};
+  std::atomic<bool> any_released_{false};
 };
 
 /// The services that listen to a store. Thread-safe.

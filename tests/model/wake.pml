@@ -10,7 +10,9 @@
    looks for waiters; from then on `looks` is set. `timeout` is the poll that comes every few seconds: it happens where
    nothing else can, so a wait without end is a deadlock, which Spin reports.
 
-   Left out: replies that are lost (rule 6), clean-up, threads of one process, and fifo's second for a stopped process. */
+   A waiter is passed over where nothing else can happen (`timeout`), and with PASSES in any moment.
+
+   Left out: replies that are lost (rule 6), clean-up, threads of one process. */
 
 #ifndef N
 #define N 2         /* processes */
@@ -38,6 +40,12 @@
 #endif
 #ifndef CRASHES
 #define CRASHES 0   /* processes that are killed */
+#endif
+#ifndef STOPS
+#define STOPS 0     /* processes that are stopped, and never go on: their connections last */
+#endif
+#ifndef PASSES
+#define PASSES 0    /* how often a waiter that runs is passed over */
 #endif
 #ifndef STALLS
 #define STALLS 0    /* leases that run out because their renewals don't arrive */
@@ -83,11 +91,14 @@
 #ifndef STALE_WORKS
 #define STALE_WORKS 0       /* fifo: a look counts the row of an earlier wait as that of the present one */
 #endif
+#ifndef NEVER_PASSES
+#define NEVER_PASSES 0      /* nobody passes over a process that is stopped */
+#endif
 #ifndef DEAD_FIRST
 #define DEAD_FIRST 0        /* fifo: the row of a killed process keeps its place */
 #endif
 
-#if CRASHES
+#if CRASHES || STOPS
 #define unless_killed unless { crashed[p] }
 #else
 #define unless_killed
@@ -118,7 +129,7 @@ bool registered[N], taken[N], stale[N];
 /* ---- for the properties ---- */
 order truth;                     /* the order of the present waits, as the table should have it */
 byte newest, wrote, writer;      /* the newest fence; the newest fence at the resource, and whose it is */
-byte crashes, stalls, leaves;
+byte crashes, stalls, leaves, stops, passes_done;
 
 #define dead(s) (s != 0 && session[s] != ALIVE)
 #define trusts(q) (has[q] != 0 && live[q])
@@ -127,10 +138,12 @@ byte crashes, stalls, leaves;
 #define passes(q, p) (q != p && watching[q] && here[q] && truth.at[q] != 0 && !(truth.at[p] != 0 && truth.at[p] < truth.at[q]))
 #define sleeper(q, p) (q != p && table.at[q] != 0 && wake_id[q])
 #if N == 2
+#define is_behind(p) (earlier(0, p, 1) || earlier(1, p, 1))
 #define others_first(p, reg) (FIFO && (earlier(0, p, reg) || earlier(1, p, reg)))
 #define overtakes(p) (passes(0, p) || passes(1, p))
 #define trusted (trusts(0) || trusts(1))
 #else
+#define is_behind(p) (earlier(0, p, 1) || earlier(1, p, 1) || earlier(2, p, 1))
 #define others_first(p, reg) (FIFO && (earlier(0, p, reg) || earlier(1, p, reg) || earlier(2, p, reg)))
 #define overtakes(p) (passes(0, p) || passes(1, p) || passes(2, p))
 #define trusted (trusts(0) || trusts(1) || trusts(2))
@@ -169,6 +182,27 @@ inline remove(list, p) {
   :: list.at[p] != 0 -> list.rows--; list.at[p] = 0
   :: else
   fi
+}
+
+/* Within a statement: the first process that counts and comes before p is passed over. */
+inline pass_over(p, first) {
+  first = N;
+  q = 0;
+  do
+  :: q < N ->
+     if
+     :: earlier(q, p, 1) && (first == N || table.at[q] < table.at[first]) -> first = q
+     :: else
+     fi;
+     q++
+  :: else -> break
+  od;
+  q = 0;
+  if
+  :: first < N -> remove(table, first); remove(truth, first)
+  :: else
+  fi;
+  first = N
 }
 
 /* KILL QUERY ends a sleep, and has no effect on a connection that does not sleep. */
@@ -322,7 +356,7 @@ left:
 /* The thread that sleeps for p. */
 proctype waits(byte p) {
   byte saw, seen_fence, first, q;
-  bool may_be_free, was_rung, new_sleep, passes_on;
+  bool may_be_free, was_rung, new_sleep, passes_on, behind, rung, deleted;
   {
   first = N;
 #if AGAIN
@@ -370,8 +404,18 @@ work:
   fi;
 look:
 #if !LOOK_FIRST
-  atomic { may_be_free = (holder == 0 || dead(holder)); seen_fence = fence }
+  atomic {
+    may_be_free = (holder == 0 || dead(holder)); seen_fence = fence;
+    behind = (holder == 0 && is_behind(p) && works[p] && !rung && !stale[p]);
+    deleted = (table.at[p] == 0); rung = false
+  }
 #endif
+  if
+  :: deleted -> deleted = false; behind = false; may_be_free = false; seen_fence = 0; goto enter
+  :: behind -> may_be_free = false; behind = false; atomic { find_first(p, first) }
+     ring(first)
+  :: else
+  fi;
   atomic {
     if
     :: watching[p] && (!stale[p] || STALE_WORKS) &&
@@ -382,8 +426,19 @@ look:
   }
 end_sleep:
   if
+  :: atomic { (STOPS || PASSES) && !NEVER_PASSES && watching[p] && !stale[p] && works[p] && holder == 0 && is_behind(p) &&
+       (passes_done < PASSES || timeout) ->
+       if
+       :: passes_done < PASSES -> passes_done++
+       :: else
+       fi;
+       pass_over(p, first) }
+     goto look
+  /* The look that comes every few seconds; a process that is stopped may have released the key and woken nobody. */
+  :: atomic { timeout && watching[p] && !stale[p] &&
+       (table.at[p] == 0 || (STOPS && holder == 0 && works[p] && !is_behind(p))) -> goto look }
   :: atomic { !asleep[p] ->
-       was_rung = true;
+       was_rung = true; rung = true;
        if
        :: works[p] && watching[p] -> hint[p] = true
        :: else
@@ -401,6 +456,7 @@ end:
   :: atomic { stalls < STALLS && live[p] -> stalls++; live[p] = false }
   :: atomic { crashes < CRASHES && !crashed[p] ->
        crashes++; crashed[p] = true; live[p] = false; wake_id[p] = false; asleep[p] = false; here[p] = false }
+  :: atomic { stops < STOPS && !crashed[p] -> stops++; crashed[p] = true; live[p] = false }
   :: atomic { session[p + 1] == ALIVE && (sid[p] != p + 1 || !live[p] || EARLY_EXPIRY) -> session[p + 1] = EXPIRED }
 #if STALLS
   :: atomic { session[p + 1 + N] == ALIVE && (!live[p] || EARLY_EXPIRY) -> session[p + 1 + N] = EXPIRED }

@@ -294,6 +294,29 @@ TEST_CASE_METHOD(wake_fixture, "wake: many keys that become free in one moment w
   store->unlisten(said);
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: of many keys that a process waits for, the one that is released is notified") {
+  const auto store = fixture.open();
+  std::vector<std::unique_ptr<waiting_store>> waiters;
+  std::vector<std::uint64_t> fences;
+  const auto name = [](std::size_t i) { return fmt::format("k{}", i); };
+  for (std::size_t i = 0; i != 100; ++i) {
+    fences.push_back(holder.acquire(name(i)));
+    waiters.push_back(std::make_unique<waiting_store>(store, name(i)));
+  }
+  for (const auto& each : waiters) REQUIRE(each->works());
+  for (std::size_t i = 0; i != 100; i += 25) {
+    REQUIRE(eventually([&] { return !sleeper(wake_ids(name(i)).at(0)).empty(); }));
+    const int before = waiters[i]->listener.yes, before_of_next = waiters[i + 1]->listener.yes;
+    const request ask{
+        .action = verb::release, .resource = name(i), .session = holder.id, .fence = fences[i], .wake = true};
+    const auto freed = holder.run(ask);
+    CHECK(answer(freed) == outcome::yes);
+    CHECK(freed.waiters == 1);
+    CHECK(eventually([&] { return waiters[i]->listener.yes > before; }));
+    CHECK(waiters[i + 1]->listener.yes == before_of_next);
+  }
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: cancels of what was granted wake a waiter as well") {
   const bool several = GENERATE(false, true);
   CAPTURE(several);

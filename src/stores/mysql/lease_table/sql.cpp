@@ -143,6 +143,15 @@ WHERE w.{waiter.held} IS NOT NULL
   AND {waits}
 )";
 
+// A key without a row is free, and so may be a row of the application.
+constexpr const char* look_for_free_sql = R"(
+SELECT w.{waiter.lock_key}
+FROM {waiter} w
+{with_lock}
+WHERE w.{waiter.wake_id} = :wake_id
+  AND l.{lock.session_id} IS NULL
+)";
+
 constexpr const char* others_first_sql = R"(
 SELECT {sleeper}, w.{waiter.since_us}, w.{waiter.wake_id} {earlier_waiters}
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
@@ -208,6 +217,7 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   quick_release_and_wake_.sql.insert(0, quick_prefix);
   waiters_ = parked::make_waiter_sql(names_, look_sql);
   waiters_.set_held = sql::in_one_line(names_.expand(set_held_sql));
+  waiters_.look_for_free = sql::in_one_line(names_.expand(look_for_free_sql));
   waiters_.others_first = sql::in_one_line(names_.expand(others_first_sql));
   waiters_.nested = sql::in_one_line(names_.expand(nested_sql));
   waiters_.present_grants = sql::in_one_line(names_.expand(present_grants_sql));

@@ -26,6 +26,10 @@ constexpr auto off_for = 60s;
 /// How long both connections are kept while nobody waits.
 constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
+/// A process that waits for more keys is woken for one of them and asks only which ones are free. It checks the others
+/// soon after.
+constexpr std::size_t many_keys = 64;
+constexpr auto look_soon = 100ms;
 /// How many keys one check lets others take first. The rest has to wait for the next check.
 constexpr std::size_t most_let_first = 16;
 /// How many checks in a row may find keys free without a wake-up; a release and a check may cross. They count only if
@@ -54,6 +58,7 @@ void parked_waiters::watch(std::string_view key, const id128& session, key_liste
                       while (!ended_.try_acquire_for(farewell)) link_.interrupt();
                     });
     auto& about = keys_[std::string(key)];
+    entries_change_ = true;
     about.listeners.add(listener);
     if (about.listeners.all.size() == 1) {
       about.session = session;
@@ -74,13 +79,17 @@ void parked_waiters::unwatch(std::string_view key, key_listener& listener) noexc
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
   std::erase(found->second.listeners.all, &listener);
-  if (found->second.listeners.all.empty()) changed_.raise();  // the thread deletes its row
+  if (!found->second.listeners.all.empty()) return;
+  entries_change_ = true;  // the thread deletes its row
+  changed_.raise();
 }
 
 void parked_waiters::changed(std::string_view key) noexcept {
   if (notes_.empty() || thread_.in_child()) return;
   const base::lock_guard lock(mutex_);
-  if (keys_.contains(key)) changed_.raise();
+  if (!keys_.contains(key)) return;
+  entries_change_ = true;
+  changed_.raise();
 }
 
 void parked_waiters::note_done(std::span<const request> requests, std::span<const reply> replies) noexcept {
@@ -156,6 +165,7 @@ parked_waiters::clock::time_point parked_waiters::next_time() const {
 
 /// Notifies waiters at once of keys that this process itself has released.
 void parked_waiters::hear_notes() {
+  if (!notes_.any_released()) return;
   for (auto& [key, about] : keys_) {
     if (notes_.released(key) && about.listeners.informed) about.listeners.notify(true);
   }
@@ -163,9 +173,10 @@ void parked_waiters::hear_notes() {
 
 bool parked_waiters::work(const std::stop_token& stop) {
   if (!connected(stop)) return false;
+  const bool rung = std::exchange(killed_, false), many = keys_.size() > many_keys;
   // Somebody may wait for the key, so the check comes before the next sleep.
-  if (std::exchange(killed_, false) && !look(clock::now(), look_at::all_keys, true)) return false;
-  if (!leave_old() || !enter_new() || !enter_held()) return false;
+  if (rung && !many && !look(clock::now(), look_at::all_keys, true)) return false;
+  if (std::exchange(entries_change_, false) && (!leave_old() || !enter_new() || !enter_held())) return false;
   if (keys_.empty()) {
     idle_since_ = clock::now();
     return true;
@@ -174,6 +185,10 @@ bool parked_waiters::work(const std::stop_token& stop) {
     if (!at_server([this](fault& why) { return link_.sleep(why); })) return false;
     new_sleep_ = true;
     look_at_ = {};
+    if (rung && many) {
+      if (!look_for_free()) return false;
+      look_at_ = clock::now() + look_soon;
+    }
   }
   const auto now = clock::now();
   if (now >= look_at_ && !look(now)) return false;
@@ -232,6 +247,7 @@ void parked_waiters::lost() noexcept {
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& about = at->second;
     about.registered = false;  // nobody holds the wake id in its row any more
+    entries_change_ = true;
     if (about.listeners.relied_on) about.listeners.notify(false);
     if (about.listeners.all.empty()) {
       notes_.end(at->first);
@@ -279,6 +295,7 @@ bool parked_waiters::enter_held() {
     look_at_ = {};
     look_after_ = first_look;
     // Other threads may change the watched keys meanwhile; the rest is written next time.
+    entries_change_ = true;
     changed_.raise();
     return write_held(key, about.text, std::nullopt);
   }
@@ -474,6 +491,7 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
   for (auto& [key, about] : keys_) {
     if (!std::exchange(about.asked, false)) continue;
     about.registered = false;  // another process took its row for a dead one's
+    entries_change_ = true;
     changed_.raise();
   }
   if (!let_first(behind)) return false;
@@ -482,6 +500,19 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
   missed_ = 0;
   return give_up(
       "keys become free and no waiter is woken: another user may lack the right to do it, or the network is slow");
+}
+
+/// Notifies the listeners of keys that are free, after a release has taken this process for the next waiter.
+bool parked_waiters::look_for_free() {
+  mysql_rows rows;
+  if (!ask(sql::write_values(sql_.look_for_free, {{"wake_id", mysql_literal(link_.wake_id())}}), "poll keys", &rows))
+    return false;
+  for (const auto& row : rows) {
+    const auto found = keys_.find(row.at(0).value_or(""));
+    if (found != keys_.end() && !found->second.stale && found->second.listeners.informed)
+      found->second.listeners.notify(true);
+  }
+  return true;
 }
 
 /// Leaves free keys to processes that have waited longer, but not for ever.

@@ -88,6 +88,7 @@ class parked_waiters {
   bool break_cycles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   enum class look_at : std::uint8_t { all_keys, second_keys };
   bool look(clock::time_point now, look_at which = look_at::all_keys, bool rung = false) DLOCK_REQUIRES(mutex_);
+  bool look_for_free() DLOCK_REQUIRES(mutex_);
   bool let_first(const std::vector<std::pair<std::string, std::uint64_t>>& keys) DLOCK_REQUIRES(mutex_);
   bool drop_dead_rows(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool awake() DLOCK_REQUIRES(mutex_);
@@ -109,8 +110,9 @@ class parked_waiters {
   const base::wake_event changed_{"dlock: a file descriptor for waiting"};
   // The thread's:
   parked_connection link_{};
-  bool new_sleep_ = false;  // no key was checked since it began
-  bool killed_ = false;     // KILL ended its last sleep
+  bool new_sleep_ = false;       // no key was checked since it began
+  bool killed_ = false;          // KILL ended its last sleep
+  bool entries_change_ = false;  // a row may have to be written or deleted
   clock::time_point look_at_{};
   clock::time_point second_look_at_{};
   std::chrono::milliseconds look_after_{first_look};

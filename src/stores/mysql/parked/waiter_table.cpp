@@ -53,6 +53,14 @@ WHERE {waiter.lock_key} IN (:keys)
   AND {waiter.wake_id} = :wake_id
 )";
 
+constexpr const char* look_for_free_sql = R"(
+SELECT w.{waiter.lock_key}
+FROM {waiter} w
+{with_lock}
+WHERE w.{waiter.wake_id} = :wake_id
+  AND {is_free}
+)";
+
 // The first waiter of each key, which is to be woken.
 constexpr const char* first_sql = R"(
 SELECT w.{waiter.lock_key}, {sleeper}
@@ -110,6 +118,7 @@ waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
           .enter = text(enter_sql),
           .leave = text(leave_sql),
           .look = text(look),
+          .look_for_free = text(look_for_free_sql),
           .first = text(first_sql),
           .count = text(count_sql),
           .dead = text(dead_sql),

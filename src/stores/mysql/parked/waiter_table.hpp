@@ -31,6 +31,8 @@ struct waiter_sql {
   /// For the keys of this process's rows: the key, whether it is free, whether its holder is dead, and the fence (0 if
   /// unknown).
   std::string look{};
+  /// Selects the free ones among all keys of this process's rows.
+  std::string look_for_free{};
   std::string first{};  ///< selects the first waiters of keys
   /// Selects the first process that waits and registered before this one. If empty, no order is kept.
   std::string others_first{};
