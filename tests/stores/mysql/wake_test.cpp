@@ -15,6 +15,7 @@
 #include "stores/mysql/on_connection.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
 #include "stores/sql/deadlock_cycles.hpp"
+#include "support/mysql_trigger.hpp"
 #include "support/mysql_user.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
@@ -332,6 +333,22 @@ TEST_CASE_METHOD(wake_fixture, "wake: cancels of what was granted wake a waiter 
   const auto replies = holder.run(cancels);
   for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
   CHECK(replies[0].waiters == 1);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter also if the lock table has a trigger") {
+  auto fence = holder.acquire("k");
+  audit log(fixture.tables);
+  log.watch("`locks`." + table("lock"), "AFTER UPDATE");
+  unsigned woken = 7;
+  fence = release_and_take(holder, fence, woken);
+  CHECK(woken == 0);
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  REQUIRE(eventually([&] { return !sleeper(wake_ids().at(0)).empty(); }));
+  const int before = waiter.listener.yes;
+  fence = release_and_take(holder, fence, woken);
+  CHECK(woken == 1);
+  CHECK(eventually([&] { return waiter.listener.yes > before; }));
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a process with wake=off wakes waiters of others") {

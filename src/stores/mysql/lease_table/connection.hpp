@@ -105,7 +105,7 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   reply change(sql::row_statement which, const sql::statement_values& values, sql::sending how) override;
   reply poll(const sql::statement_values& values) override;
   /// A release that also finds the first waiter other than `own` process: the fence of the reply is the number of its
-  /// connection, 0 if there is none.
+  /// connection, or no_waiter, or 0 if a trigger hides that.
   reply release_and_wake(const request& asked, const id128& own);
   sql::tables_id tables() const noexcept override { return row_sql_.tables(); }
   const sql::table_names& names() const noexcept override { return sql_.names(); }

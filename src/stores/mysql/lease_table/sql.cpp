@@ -28,14 +28,14 @@ constexpr sql::named_part words[] = {
     {"connection", "CONNECTION_ID()"},
     {"other_boot", ""},
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
-    // For the condition of a release: LAST_INSERT_ID returns the first waiter. It reads without locks.
+    // For the condition of a release: LAST_INSERT_ID returns the first waiter, or no_waiter. It reads without locks.
     {"find_waiter",
      "(SELECT LAST_INSERT_ID(COALESCE(("
      "SELECT {sleeper} "
      "FROM {waiter} w "
      "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id AND {sleeper} IS NOT NULL "
      "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id} "
-     "LIMIT 1), 0))) IS NOT NULL"},
+     "LIMIT 1), 9223372036854775807))) IS NOT NULL"},
     {"and_held", ", w.{waiter.held}"},
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
     {"is_free", "(l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL)"},

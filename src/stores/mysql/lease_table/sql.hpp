@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ using sql::parameter_names;
 using sql::statement_id;
 constexpr auto statement_count = static_cast<std::size_t>(statement_id::session_close) + 1;
 constexpr auto parameter_count = static_cast<std::size_t>(parameter::label) + 1;
+
+/// What a release that looks for a waiter returns if it finds none. It returns 0 if a trigger hides the result.
+constexpr std::uint64_t no_waiter = 9'223'372'036'854'775'807;
 
 /// Statements that are sent as text with their values in it.
 enum class text_id : unsigned char {

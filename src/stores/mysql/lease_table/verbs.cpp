@@ -68,7 +68,10 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   }
   if (answer.result != outcome::yes) return answer;
   // MySQL returns a waiter even if the row is not ours.
-  if (const auto sleeper = std::exchange(answer.fence, 0); sleeper != 0) {
+  const auto sleeper = std::exchange(answer.fence, 0);
+  if (sleeper == 0) {
+    tables_.waiters.table().wake_first(with, {&asked, 1}, {&answer, 1});
+  } else if (sleeper != no_waiter) {
     ++answer.statements;
     if (tables_.waiters.table().wake(with, sleeper)) answer.waiters = 1;
   }
