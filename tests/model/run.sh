@@ -26,6 +26,7 @@ fifo_again       holds wake   -DFIFO=1 -DAGAIN=1 -DROUNDS=2
 fifo_three       part  wake   -DFIFO=1 -DN=3 -DPOLLS=0
 stopped          holds wake   -DPOLLS=0 -DSTOPS=1
 stopped_fifo     holds wake   -DPOLLS=0 -DFIFO=1 -DSTOPS=1
+stopped_again    part  wake   -DPOLLS=0 -DROUNDS=2 -DSTOPS=1
 stopped_three    part  wake   -DPOLLS=0 -DFIFO=1 -DN=3 -DSTOPS=1
 passed_over      holds wake   -DPOLLS=0 -DPASSES=1
 passed_fifo      holds wake   -DPOLLS=0 -DFIFO=1 -DPASSES=1
@@ -40,7 +41,7 @@ LOOK_FIRST       fails wake   -DPOLLS=0 -DAGAIN=1 -DROUNDS=2
 LEAVE_SILENTLY   fails wake   -DPOLLS=0 -DN=3 -DLEAVES=1
 LOSE             fails wake   -DPOLLS=0
 NEWCOMER         fails wake   -DFIFO=1 -DHELD=1 -DROUNDS=2
-NEVER_PASSES     fails wake   -DPOLLS=0 -DFIFO=1 -DSTOPS=1
+NEVER_PASSES     fails wake   -DPOLLS=0 -DFIFO=1 -DROUNDS=2 -DSTOPS=1
 DEAD_FIRST       fails wake   -DFIFO=1 -DHELD=1 -DCRASHES=1
 KEEP_PLACE       fails wake   -DFIFO=1 -DAGAIN=1 -DROUNDS=2
 STALE_WORKS      fails wake   -DFIFO=1 -DAGAIN=1 -DROUNDS=2
