@@ -161,7 +161,7 @@ limit docs/row-locks.md src/odb/claim.cpp 'most_rows = ' '(at most {})'
 limit docs/protocol.md src/engine/background/session_keeper.cpp 'return ' 'more than {} + 2 × `connections`'
 limit docs/guarantees.md src/engine/background/session_keeper.cpp 'return ' 'more than {} + 2 × `connections`'
 limit docs/protocol.md src/stores/sql/clean_up.cpp 'window = ' 'windows of {} rows'
-limit docs/protocol.md src/engine/background/background_work.cpp 'most_rows = ' '({} of a kind)'
+limit docs/protocol.md src/engine/operations/clean_up.cpp 'most_rows = ' '({} of a kind)'
 limit docs/redis.md src/stores/redis/leases/store.cpp 'window = ' 'windows of {},'
 limit docs/redis.md src/stores/redis/leases/store.cpp 'most_checked = ' 'up to {} locks'
 classes=$(sed -nE 's/.*classes_s\{(.*)\};/\1/p' src/base/lock_options.cpp)

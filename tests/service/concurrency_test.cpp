@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
 #include <filesystem>
+#include <future>
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
@@ -134,6 +135,48 @@ TEST_CASE_METHOD(engine_fixture,
   held.clear();
   CHECK(store->count(verb::release) == locks_held);
   CHECK(locks->held_keys().empty());
+}
+
+namespace {
+
+/// Real time, and the number of threads that a service has.
+class thread_counter final : public environment {
+ public:
+  instant now() const noexcept override { return boot_clock::now(); }
+  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
+    system_time().wait_until(wake, lock, until);
+  }
+  void start_thread(std::function<void()> body) override {
+    ++*running_;
+    environment::start_thread([running = running_, body = std::move(body)]() mutable {
+      std::exchange(body, nullptr)();
+      --*running;
+    });
+  }
+  bool settles_at(int expected) const {
+    return eventually([&] { return *running_ == expected; });
+  }
+
+ private:
+  std::shared_ptr<std::atomic<int>> running_ = std::make_shared<std::atomic<int>>(0);  // the last outlive the counter
+};
+
+}  // namespace
+
+TEST_CASE("threads: a service has three, and a fourth from its first asynchronous call on") {
+  thread_counter threads;
+  {
+    lock_service locks(std::make_shared<stores::memory_store>(), {.connections = 1, .time = &threads});
+    const auto held = locks.acquire("held");  // the threads that connect end then
+    CHECK(threads.settles_at(3));             // the engine, the notifier, a worker
+    for (const char* key : {"first", "second"}) {
+      std::promise<void> done;
+      locks.async_acquire(key, {}, [&](const std::exception_ptr&, const lease&) { done.set_value(); });
+      done.get_future().wait();
+      CHECK(threads.settles_at(4));  // and that of handlers
+    }
+  }
+  CHECK(threads.settles_at(0));
 }
 
 TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[T68]") {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "dlock/store_interface/store_admin.hpp"
 #include "engine/machines/backoff.hpp"
 
 namespace dlock::engine {
@@ -349,64 +348,6 @@ void background_work::check_drained() noexcept {
   mutex_.unlock();
   hooks_.drained();
   mutex_.lock();
-}
-
-using namespace std::chrono_literals;
-
-namespace {
-constexpr microseconds step_timeout = 2s;
-// It goes on while there is work, but takes at most half of one connection's time and deletes some 200 rows a second.
-constexpr std::size_t most_rows = 20;  // of a kind, in one step
-constexpr microseconds between_steps = 100ms;
-}  // namespace
-
-reply cleanup::step(void* about, connection& connection) {
-  auto& self = *static_cast<cleanup*>(about);
-  return self.statements_.where().admin()->cleanup(connection, self.shared_.options.key_retention, most_rows);
-}
-
-instant cleanup::tick(instant now) noexcept {
-  if (shared_.options.cleanup_interval.count() == 0 || statements_.where().admin() == nullptr) return instant::max();
-  {
-    const base::lock_guard lock(mutex_);
-    if (stop_ || under_way_) return instant::max();
-    // A process that lives for seconds does not clean up.
-    if (next_ == instant{}) next_ = now + shared_.options.cleanup_interval;
-    if (now < next_) return next_;
-    under_way_ = true;
-  }
-  send_.what = statement::kind::call;
-  send_.call = &cleanup::step;
-  send_.in_background(*this, this, now + step_timeout, step_timeout);
-  statements_.submit(send_);
-  return instant::max();
-}
-
-void cleanup::answered(statement& statement) noexcept {
-  instant next;
-  unsigned gone = 0;
-  {
-    const base::lock_guard lock(mutex_);
-    under_way_ = false;
-    const auto now = statement.answered_at;
-    const bool yes = statement.sent && statement.answer.result == outcome::yes;
-    if (yes) gone_ += static_cast<unsigned>(statement.answer.fence);
-    const bool more = yes && statement.answer.fence >= most_rows;
-    const microseconds pause = more ? std::max<microseconds>(between_steps, now - statement.sent_at)
-                                    : microseconds{shared_.options.cleanup_interval};
-    next = next_ = now + pause;
-    if (!more || now >= tell_at_) {
-      gone = std::exchange(gone_, 0);
-      if (gone > 0) tell_at_ = now + shared_.options.cleanup_interval;
-    }
-  }
-  if (gone > 0) news_.post({.what = event::kind::cleanup, .attempts = gone});
-  sooner_(next);
-}
-
-void cleanup::stop() noexcept {
-  const base::lock_guard lock(mutex_);
-  stop_ = true;
 }
 
 }  // namespace dlock::engine

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 void grant_lifecycle::make_room(grant& grant) {
   if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
     grant.deadline = std::make_unique<grant_deadline>(grant);
-  if (grant.kind == lease_kind::column) row_renewer::make_room(grant);
+  if (grant.kind == lease_kind::column && grant.renewal == nullptr) grant.renewal = renewal_of_(grant);
 }
 
 bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) noexcept {
@@ -24,7 +24,7 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
   }
   table_.add(*grant);
   watch(grant, now);
-  if (grant->renewal != nullptr) rows_.add(grant, now);
+  if (grant->renewal != nullptr) grant->renewal->begin(grant);
   if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
   return true;
 }
@@ -113,7 +113,7 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
   } else {
     tells = false;
   }
-  // gone() may end the notifier. The observer may end the service, and must not find this grant still counted.
+  // gone() may end the notifier. The observer must not find this grant still counted.
   if (tells && !here) news_.post(happened);
   gone(*grant);
   if (tells && here) shared_.notify(happened);
@@ -127,8 +127,8 @@ void grant_lifecycle::leave_in_background(const std::shared_ptr<grant>& grant, i
   background_.release_now(grant, now);
 }
 
-// The two halves of the end of a grant, each exactly once. Between them its holder may be notified, and may end the
-// service, which must not count the grant as held.
+// The two halves of the end of a grant, each exactly once. Between them its holder may be notified, and another
+// thread may then end the service, which must not count the grant as held.
 
 void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 
@@ -138,7 +138,7 @@ void grant_lifecycle::gone(grant& grant) noexcept {
     const base::lock_guard lock(mutex_);
     timers_.remove(*grant.deadline);
   }
-  rows_.remove(grant);
+  if (grant.renewal != nullptr) grant.renewal->stop();
   counted_ -= ending;
   changed_();
 }

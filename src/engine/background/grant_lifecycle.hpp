@@ -9,7 +9,6 @@
 #include "base/mutex.hpp"
 #include "dlock/export.hpp"
 #include "engine/background/background_work.hpp"
-#include "engine/background/row_renewer.hpp"
 #include "engine/registry/fair_share.hpp"
 #include "engine/registry/grant.hpp"
 #include "engine/registry/held_locks.hpp"
@@ -21,25 +20,26 @@ namespace dlock::engine {
 /// or sends anything by itself. Thread safety: all functions from any thread.
 class grant_lifecycle {
  public:
-  /// `on_change`: held() or any() has become less. `on_sooner`: tick() is wanted by then.
-  grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, row_renewer& rows,
-                  background_work& background, notifier& news, std::function<void()> on_change,
-                  std::function<void(instant)> on_sooner)
+  /// `on_change`: held() or any() has become less. `on_sooner`: tick() is wanted by then. `renewal_of`: makes the task
+  /// that renews a lease with an expiry of its own.
+  grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, background_work& background,
+                  notifier& news, std::function<void()> on_change, std::function<void(instant)> on_sooner,
+                  std::function<std::shared_ptr<upkeep>(grant&)> renewal_of)
       : shared_(shared),
         table_(table),
         sessions_(sessions),
-        rows_(rows),
         background_(background),
         news_(news),
         changed_(std::move(on_change)),
-        sooner_(std::move(on_sooner)) {}
+        sooner_(std::move(on_sooner)),
+        renewal_of_(std::move(renewal_of)) {}
 
   /// How long a lost key waits at most for the notification of its holder before it is freed. In each case it waits for
   /// the margin, which is the time that the holder has to stop.
   static constexpr microseconds long_enough = std::chrono::seconds{1};
 
   /// What admit() needs. Allocates, so it comes before the sending.
-  static void make_room(grant& grant);
+  void make_room(grant& grant);
   /// The store has granted it. False: its session is over, and it must be given back.
   bool admit(const std::shared_ptr<grant>& grant, instant now) noexcept;
   /// Sets its local deadline anew, after an extension by hand: that of an expiry of its own, or of max_hold. (Those of
@@ -81,11 +81,11 @@ class grant_lifecycle {
   service_context& shared_;
   held_locks& table_;
   session_keeper& sessions_;
-  row_renewer& rows_;
   background_work& background_;
   notifier& news_;
   const std::function<void()> changed_;
   const std::function<void(instant)> sooner_;
+  const std::function<std::shared_ptr<upkeep>(grant&)> renewal_of_;
   base::mutex mutex_;
   deadline_heap<grant_deadline> timers_ DLOCK_GUARDED_BY(mutex_){&grant_deadline::link};
   tenure_tracker history_{};

@@ -21,7 +21,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
   base::unique_lock lock(mutex_);
   // Each time anew: another thread may open one while the end of the last one is reported.
   for (auto found = sessions_.find(ttl); found != sessions_.end(); found = sessions_.find(ttl)) {
-    const auto session = found->second->session;
+    const auto session = found->second;
     if (session->deadline.remaining(now) > 0us) {
       ++session->users;
       session->idle_since = {};
@@ -43,7 +43,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
 id128 session_keeper::id_of(microseconds ttl) const noexcept {
   const base::lock_guard lock(mutex_);
   const auto found = sessions_.find(ttl);
-  return found != sessions_.end() ? found->second->session->id : id128{};
+  return found != sessions_.end() ? found->second->id : id128{};
 }
 
 void session_keeper::leave(opening_waiter& waiter) noexcept {
@@ -118,23 +118,25 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
   // Rule 4: from the sending.
   session->machine = session_machine(session->ttl, margin_for(session->ttl, shared_.options.margin), with.sent_at);
   session->deadline.reset(session->machine.deadline());
-  const auto due = session->machine.due();  // once others see it, the mutex guards the machine
   try {
-    auto renewed = std::make_shared<renewal>(session);
-    const base::lock_guard lock(mutex_);
-    if (by.at_ != changes_) {  // rule 15: its row may be on the server before
-      why = passing_fault("the server changed while a session was opened", false);
-      return {};
+    hooks_.opened(session);
+    base::unique_lock lock(mutex_);
+    if (by.at_ == changes_) {
+      sessions_[session->ttl] = session;
+      not_opened_ = {};
+      ++session->users;
+      lock.unlock();
+      hooks_.sooner(with.answered_at);
+      return {*this, session};
     }
-    sessions_[session->ttl] = std::move(renewed);
-    not_opened_ = {};
-    ++session->users;
+    why = passing_fault("the server changed while a session was opened", false);  // rule 15: its row may be on that
   } catch (const std::bad_alloc&) {
     why = passing_fault("out of memory", false);
-    return {};
   }
-  hooks_.sooner(due);
-  return {*this, session};
+  const base::lock_guard lock(mutex_);
+  session->over = true;
+  if (session->renewer != nullptr) session->renewer->wake();
+  return {};
 }
 
 void session_keeper::opening_ended(microseconds ttl) noexcept {
@@ -201,8 +203,8 @@ void session_keeper::end(const std::shared_ptr<session>& session, loss_reason re
   session->over = true;
   session->why.store(reason, std::memory_order_release);
   session->deadline.end();
-  if (const auto at = sessions_.find(session->ttl); at != sessions_.end() && at->second->session == session)
-    sessions_.erase(at);
+  if (const auto at = sessions_.find(session->ttl); at != sessions_.end() && at->second == session) sessions_.erase(at);
+  if (session->renewer != nullptr) session->renewer->wake();
   leave_orphans(*session);  // before the lock is opened for the first time
   std::shared_ptr<grant> last;
   while (auto lost = detach_first(*session)) {
@@ -225,7 +227,7 @@ void session_keeper::retire(const std::shared_ptr<session>& session, loss_reason
 void session_keeper::retire_all(loss_reason reason, instant now) noexcept {
   base::unique_lock lock(mutex_);
   while (!sessions_.empty()) {
-    const auto session = sessions_.begin()->second->session;
+    const auto session = sessions_.begin()->second;
     end(session, reason, now);
   }
 }
@@ -271,7 +273,7 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
 void session_keeper::for_each_grant(const std::function<void(const grant&)>& use) {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
-    for (const grant* at = each->session->first; at != nullptr; at = at->next) use(*at);
+    for (const grant* at = each->first; at != nullptr; at = at->next) use(*at);
   }
   for (const grant* at = orphans_; at != nullptr; at = at->next) use(*at);
 }
@@ -279,18 +281,13 @@ void session_keeper::for_each_grant(const std::function<void(const grant&)>& use
 bool session_keeper::is_own_without(const id128& id, std::uint64_t nonce) noexcept {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
-    if (each->session->id != id) continue;
-    for (const grant* at = each->session->first; at != nullptr; at = at->next) {
+    if (each->id != id) continue;
+    for (const grant* at = each->first; at != nullptr; at = at->next) {
       if (at->nonce == nonce) return false;
     }
-    return !each->session->over;
+    return !each->over;
   }
   return false;
-}
-
-void session_keeper::stop() noexcept {
-  const base::lock_guard lock(mutex_);
-  stop_ = true;
 }
 
 // ---- how sessions are kept alive ------------------------------------------------------------------------------------
@@ -306,86 +303,88 @@ bool session_keeper::idle(session& session, instant now) noexcept {
   return now - session.idle_since > std::max<microseconds>(2 * session.ttl, 60s);
 }
 
+session_keeper::renewing::renewing(session_keeper& keeper, session& of, waker& renews) noexcept
+    : keeper_(keeper), of_(of) {
+  const base::lock_guard lock(keeper_.mutex_);
+  of_.renewer = &renews;
+}
+
+session_keeper::renewing::~renewing() {
+  const base::lock_guard lock(keeper_.mutex_);
+  of_.renewer = nullptr;
+}
+
+instant session_keeper::due(const session& of) const noexcept {
+  const base::lock_guard lock(mutex_);
+  return of.over ? instant{} : of.machine.due();
+}
+
+bool session_keeper::begin_renewal(const std::shared_ptr<session>& of, statement& into, instant now) noexcept {
+  base::unique_lock lock(mutex_);
+  const auto remaining = of->deadline.remaining(now);
+  if (const bool late = remaining == 0us; late || idle(*of, now)) {
+    end(of, late ? loss_reason::unreachable : loss_reason::none, now);
+  }
+  if (of->over) return false;
+  of->renewing = true;
+  into.what = statement::kind::session;
+  into.priority = priority::renewals;
+  into.session_action = session_verb::renew;
+  into.record = shared_.record(of->id, of->ttl);
+  into.counts = false;
+  into.timeout = timeout_for(of->ttl);
+  into.queue_deadline = now + std::min(into.timeout, remaining);
+  return true;
+}
+
+void session_keeper::end_renewal(const std::shared_ptr<session>& of, statement& answered) noexcept {
+  const auto now = answered.answered_at;
+  const auto result = answered.answer.result;
+  base::unique_lock lock(mutex_);
+  of->renewing = false;
+  if (of->over) return;
+  auto verdict = of->machine.renewed(result, answered.sent ? answered.sent_at : now, now);
+  if (verdict == session_machine::verdict::live && !of->deadline.extend(of->machine.deadline())) {
+    verdict = session_machine::verdict::over;  // a caller has seen meanwhile that the deadline had passed
+  }
+  if (verdict == session_machine::verdict::over) {
+    end(of, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
+    return;
+  }
+  if (std::exchange(of->hurried, false)) of->machine.hurry(now);
+  lock.unlock();
+  if (verdict == session_machine::verdict::late) {
+    news_.post({.what = event::kind::renewal_late, .text = answered.answer.why.text});
+  }
+}
+
 void session_keeper::renew_all(instant now) noexcept {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
-    each->session->machine.hurry(now);
+    each->machine.hurry(now);
     // Its answer may be older than what the store has seen.
-    each->session->hurried = each->under_way != nullptr;
+    each->hurried = each->renewing;
+    if (each->renewer != nullptr) each->renewer->wake();
   }
 }
 
 instant session_keeper::tick(instant now) noexcept {
   base::unique_lock lock(mutex_);
-  while (auto found = stop_ ? nullptr : next_due(now)) {
-    const auto& session = found->session;
-    const bool late = session->deadline.remaining(now) == 0us;
-    if (late || idle(*session, now)) {
-      end(session, late ? loss_reason::unreachable : loss_reason::none, now);
-      continue;
-    }
-    found->under_way = found;
-    lock.unlock();
-    renew(found, now);
-    lock.lock();
-  }
+  while (const auto late = first_late(now)) end(late, loss_reason::unreachable, now);
   auto next = instant::max();
   for (const auto& [ttl, each] : sessions_) {
     // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
     const auto often = std::clamp<microseconds>(ttl / 10, 100ms, 1s);
-    next = std::min(next, now + std::min(each->session->deadline.remaining(now), often));
-    if (each->under_way == nullptr) next = std::min(next, each->session->machine.due());
+    next = std::min(next, now + std::min(each->deadline.remaining(now), often));
   }
   return next;
 }
 
-/// One that is late, or else the one that has been due for longest.
-std::shared_ptr<session_keeper::renewal> session_keeper::next_due(instant now) noexcept {
-  std::shared_ptr<renewal> found;
+std::shared_ptr<session> session_keeper::first_late(instant now) noexcept {
   for (const auto& [ttl, each] : sessions_) {
-    auto& session = *each->session;
-    if (session.deadline.remaining(now) == 0us) return each;
-    const bool due = each->under_way == nullptr && session.machine.due() <= now;
-    if (due && (found == nullptr || session.machine.due() < found->session->machine.due())) found = each;
+    if (each->deadline.remaining(now) == 0us) return each;
   }
-  return found;
-}
-
-void session_keeper::renew(const std::shared_ptr<renewal>& due, instant now) noexcept {
-  const auto timeout = timeout_for(due->session->ttl);
-  auto& send = due->send;
-  send.what = statement::kind::session;
-  send.priority = priority::renewals;
-  send.session_action = session_verb::renew;
-  send.record = shared_.record(due->session->id, due->session->ttl);
-  send.in_background(*this, due.get(), now + std::min(timeout, due->session->deadline.remaining(now)), timeout);
-  statements_.submit(send);
-}
-
-void session_keeper::answered(statement& statement) noexcept {
-  base::unique_lock lock(mutex_);
-  // From here on it may be sent again, as soon as the lock is open.
-  const auto renewed = std::move(static_cast<renewal*>(statement.about)->under_way);
-  const auto& session = renewed->session;
-  const auto now = statement.answered_at;
-  const auto result = statement.answer.result;
-  const auto why = std::move(statement.answer.why);
-  if (stop_ || session->over) return;
-  auto verdict = session->machine.renewed(result, statement.sent ? statement.sent_at : now, now);
-  if (verdict == session_machine::verdict::live && !session->deadline.extend(session->machine.deadline())) {
-    verdict = session_machine::verdict::over;  // a caller has seen meanwhile that the deadline had passed
-  }
-  if (verdict == session_machine::verdict::over) {
-    end(session, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);
-    return;
-  }
-  if (std::exchange(session->hurried, false)) session->machine.hurry(now);
-  const auto due = session->machine.due();
-  lock.unlock();
-  if (verdict == session_machine::verdict::late) {
-    news_.post({.what = event::kind::renewal_late, .text = why.text});
-  }
-  hooks_.sooner(due);
+  return nullptr;
 }
 
 }  // namespace dlock::engine

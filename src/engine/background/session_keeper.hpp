@@ -56,9 +56,9 @@ class session_opening {
   std::uint64_t at_ = 0;  // session_keeper::changes_, then
 };
 
-/// Opens, renews and retires this process's sessions: one renewal statement per session and third of its ttl, however
-/// many leases it keeps (rule 3). Thread safety: all functions from any thread.
-class session_keeper final : public statement_owner, private session_pins {
+/// Opens and retires this process's sessions, and knows when they are renewed: one renewal statement per session and
+/// third of its ttl, however many leases it keeps (rule 3). Thread safety: all functions from any thread.
+class session_keeper final : private session_pins {
  public:
   struct hooks {
     /// A grant is lost. Without a lock.
@@ -66,6 +66,8 @@ class session_keeper final : public statement_owner, private session_pins {
     /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has
     /// been notified. Without a lock.
     std::function<void(const std::shared_ptr<session>&, const std::shared_ptr<grant>&, loss_reason, instant)> over;
+    /// A session is open: begins to renew it, until its end. Without a lock. Throws std::bad_alloc.
+    std::function<void(const std::shared_ptr<session>&)> opened;
     /// tick() is wanted by then.
     std::function<void(instant)> sooner;
   };
@@ -104,11 +106,30 @@ class session_keeper final : public statement_owner, private session_pins {
   /// There is a new connection. Another server than before proves nothing about our rows (rule 15).
   void connected(const connection_identity& to, instant now) noexcept;
 
-  /// The store suspects that something is wrong: all sessions are renewed at the next tick.
+  // What renew_session() asks.
+  /// While it exists, `renews` is woken when that session is over, or is to be renewed sooner.
+  class renewing {
+   public:
+    renewing(session_keeper& keeper, session& of, waker& renews) noexcept;
+    renewing(const renewing&) = delete;
+    renewing& operator=(const renewing&) = delete;
+    ~renewing();
+
+   private:
+    session_keeper& keeper_;
+    session& of_;
+  };
+  /// When its next renewal is due; long ago if it is over.
+  instant due(const session& of) const noexcept;
+  /// It is due: fills in the statement. False: the session is over, or it is late or not used and ends now.
+  bool begin_renewal(const std::shared_ptr<session>& of, statement& into, instant now) noexcept;
+  /// That has been answered.
+  void end_renewal(const std::shared_ptr<session>& of, statement& answered) noexcept;
+
+  /// The store suspects that something is wrong: all sessions are renewed at once.
   void renew_all(instant now) noexcept;
-  /// Renews what is due, retires what is late. Returns when to come back.
+  /// Retires what is late, also while a renewal of it is under way. Returns when to come back.
   instant tick(instant now) noexcept;
-  void stop() noexcept;
   /// Whether that is the id of a session of ours that lives, under which no grant is of that attempt.
   bool is_own_without(const id128& id, std::uint64_t nonce) noexcept;
   /// All that stand in the registry, released or not; under a lock.
@@ -119,21 +140,12 @@ class session_keeper final : public statement_owner, private session_pins {
  private:
   friend class session_opening;
 
-  struct renewal {
-    explicit renewal(std::shared_ptr<engine::session> kept) : session(std::move(kept)) {}
-    const std::shared_ptr<engine::session> session;
-    statement send{};
-    std::shared_ptr<renewal> under_way{};  // itself, until the answer is there
-  };
-
-  void answered(statement& statement) noexcept override;
   void unpin(session& session) noexcept override;
   session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept override;
   session_pin opened(const session_opening& by, const statement& with, fault& why) noexcept;
   void opening_ended(microseconds ttl) noexcept;
   static bool idle(session& session, instant now) noexcept;
-  std::shared_ptr<renewal> next_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
-  void renew(const std::shared_ptr<renewal>& due, instant now) noexcept DLOCK_EXCLUDES(mutex_);
+  std::shared_ptr<session> first_late(instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// Opens the lock meanwhile.
   void end(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
   void take_out(grant& grant) noexcept DLOCK_REQUIRES(mutex_);
@@ -146,13 +158,12 @@ class session_keeper final : public statement_owner, private session_pins {
   notifier& news_;
   const hooks hooks_;
   mutable base::mutex mutex_;
-  std::map<microseconds, std::shared_ptr<renewal>> sessions_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<microseconds, std::shared_ptr<session>> sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::set<microseconds> opening_ DLOCK_GUARDED_BY(mutex_){};
   opening_waiter* waiting_ DLOCK_GUARDED_BY(mutex_) = nullptr;
   grant* orphans_ DLOCK_GUARDED_BY(mutex_) = nullptr;  // with an expiry of their own, under a session that is over
   std::string server_ DLOCK_GUARDED_BY(mutex_){};
   std::uint64_t changes_ DLOCK_GUARDED_BY(mutex_) = 0;  // of it
-  bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
   fault not_opened_ DLOCK_GUARDED_BY(mutex_){};
   bool refuses_grants_ DLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -26,7 +26,7 @@ void async_call::run(std::unique_ptr<async_call> begun) noexcept {
   const auto core = begun->core_.shared_from_this();
   auto& call = *begun.release();
   if (call.failure_ != nullptr) {
-    driver.refuse(call);
+    driver.complete_later(call);  // it ends before it begins
   } else {
     driver.start(call, call.about());
   }

@@ -24,21 +24,21 @@ using end_handler = detail::once_function<void(std::exception_ptr)>;
 /// One call without a waiting thread. It keeps the service, and all that its operation refers to, until its completion
 /// handler has been called. The constructor reads what only the calling thread knows, and throws what is wrong with the
 /// call itself; every other result goes to the handler.
-class async_call : public async_run {
+class async_call : public async_run, public completion {
  public:
   virtual ~async_call() = default;
   /// Returns at once. It destroys itself.
   static void run(std::unique_ptr<async_call> call) noexcept;
 
  protected:
-  /// Throws lock_refused in a forked child, std::system_error if there are no threads to be had.
+  /// Throws lock_refused in a forked child, std::system_error if there is no thread to be had.
   async_call(service_core& core, const std::stop_token& cancel);
   virtual operation& about() noexcept = 0;
   /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws
   /// what it throws; then destroys it, so that no waiter in the queue depends on the application.
   virtual void take_result() = 0;
   virtual void drop_operation() noexcept = 0;
-  /// Calls the handler with `failure` or the result. On the thread of completions.
+  /// Calls the handler with `failure` or the result. On the thread of handlers.
   virtual void tell(std::exception_ptr failure) = 0;
   /// It ends with that before it begins.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
@@ -46,6 +46,7 @@ class async_call : public async_run {
 
  private:
   void finished(std::exception_ptr failure) noexcept final;
+  void ended() noexcept final { driver().complete_later(*this); }
   void complete() noexcept final;
 
   const service_core::call under_way_;

@@ -10,7 +10,11 @@
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "engine/drivers/background_task.hpp"
 #include "engine/drivers/blocking_driver.hpp"
+#include "engine/operations/clean_up.hpp"
+#include "engine/operations/lease_renewal.hpp"
+#include "engine/operations/session_renewal.hpp"
 #include "engine/registry/fork_guard.hpp"
 #include "engine/registry/owner_state.hpp"
 
@@ -47,37 +51,37 @@ thread_local const service_core* service_core::serving_ = nullptr;
 
 service_core::service_core(std::shared_ptr<store> store, service_options options)
     : shared_(std::move(options)),
-      timer_(shared_.time),
+      engine_(shared_.time),
       telling_(shared_.time),
-      driving_(shared_.time),
       completing_(shared_.time),
       statements_(std::move(store), shared_.time, shared_.options.connections, *this),
       queue_(shared_.options.max_waiters),
       news_(
-          shared_, [this] { telling_.now(); }, [this] { timer_.now(); }),
+          shared_, [this] { telling_.now(); }, [this] { engine_.now(); }),
       sessions_(shared_, statements_, news_,
                 {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
                  .over = [this](const auto& session, const auto& last, auto why,
                                 auto now) { session_over(session, last, why, now); },
-                 .sooner = [this](instant when) { timer_.due_by(when); }}),
+                 .opened =
+                     [this](const auto& session) {
+                       background_task::start(async_, upkeep_.get_token(), renew_session, sessions_, session);
+                     },
+                 .sooner = [this](instant when) { engine_.due_by(when); }}),
       background_(
           shared_, statements_, sessions_, news_,
           {.released = [this](const auto& grant, auto result, const auto& why,
                               auto now) { grants_.end_release(grant, result, grant->trusted, why, now, false); },
            .fewer = [this] { changed(); },
-           .sooner = [this](instant when) { timer_.due_by(when); },
+           .sooner = [this](instant when) { engine_.due_by(when); },
            .drained = [this] { stop_threads(); }}),
-      rows_(shared_, statements_, table_, news_,
-            {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
-             .sooner = [this](instant when) { timer_.due_by(when); }}),
       grants_(
-          shared_, table_, sessions_, rows_, background_, news_, [this] { changed(); },
-          [this](instant when) { timer_.due_by(when); }),
-      cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
+          shared_, table_, sessions_, background_, news_, [this] { changed(); },
+          [this](instant when) { engine_.due_by(when); },
+          [this](grant& of) { return background_task::prepare(async_, renew_lease, services_, news_, of); }),
       services_{shared_, statements_, queue_,      pauses_, sessions_,
                 table_,  grants_,     background_, closed_, statements_.where().caps()},
       async_(
-          services_, closing_.get_token(), [this] { driving_.now(); }, [this] { completing_.now(); }),
+          services_, closing_.get_token(), [this] { engine_.now(drives); }, [this] { completing_.now(); }),
       threads_(std::make_shared<thread_group>(shared_.time)),
       connecting_(std::make_shared<thread_group>(shared_.time)),
       generation_(fork_generation()) {}
@@ -109,7 +113,7 @@ std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> store, 
 
 void service_core::renew_now() noexcept {
   suspects_ = true;
-  timer_.now();
+  engine_.now();
 }
 
 void service_core::lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept {
@@ -119,7 +123,7 @@ void service_core::lock_deleted(std::string_view key, const id128& session, std:
   } catch (const std::bad_alloc&) {
     return renew_now();  // the service can't remember which one it was
   }
-  timer_.now();
+  engine_.now();
 }
 
 void service_core::waiters_poll(std::string_view why) noexcept {
@@ -150,7 +154,7 @@ void service_core::note_store_changes(instant now) noexcept {
     });
     std::erase_if(deleted, [&](const auto& each) { return each.forgotten_at <= now; });
     if (!deleted.empty()) {
-      timer_.due_by(now + 20ms);
+      engine_.due_by(now + 20ms);
       const base::lock_guard lock(noticed_);
       deleted_.insert(deleted_.end(), deleted.begin(), deleted.end());
     }
@@ -162,10 +166,17 @@ void service_core::note_store_changes(instant now) noexcept {
 
 instant service_core::tick(instant now) noexcept {
   note_store_changes(now);
-  auto next = std::min({grants_.tick(now), sessions_.tick(now), rows_.tick(now), cleanup_.tick(now)});
+  auto next = std::min({grants_.tick(now), sessions_.tick(now)});
   // After those that may have given it something to do.
   next = std::min(next, background_.tick(now));
   return std::min(next, statements_.tick(now));
+}
+
+/// Ends the engine's thread once all that it runs has ended.
+instant service_core::drive() noexcept {
+  const auto next = async_.drive();
+  if (stopping_.load() && !async_.has_background()) engine_.stop();
+  return next;
 }
 
 void service_core::session_over(const std::shared_ptr<session>& session, const std::shared_ptr<grant>& last,
@@ -198,22 +209,29 @@ void service_core::run_thread(const std::shared_ptr<thread_group>& in, std::func
 
 void service_core::run_threads() {
   try {
-    run_thread(threads_, [](service_core& core) { core.timer_.run([&](instant now) { return core.tick(now); }); });
+    run_thread(threads_, [](service_core& core) {
+      core.async_.serve_here();
+      // First the tick: what it renews and ends waits for one round of the driver at most.
+      core.engine_.run([&](instant now) { return core.tick(now); }, [&](instant) { return core.drive(); });
+    });
     run_thread(threads_, [](service_core& core) {
       core.telling_.run([&](instant now) { return core.news_.deliver(now) ? instant{} : instant::max(); });
     });
     statements_.start();
-  } catch (...) {  // no more threads to be had: those that run must end
+    if (shared_.options.cleanup_interval.count() > 0 && where().admin() != nullptr) {
+      background_task::start(async_, upkeep_.get_token(), clean_up, shared_, statements_, news_);
+    }
+  } catch (...) {  // no thread or memory: the threads that run must end
     stop_threads();
     throw;
   }
-  timer_.now();
+  engine_.now();
 }
 
 async_driver& service_core::asynchronous() {
-  if (drives_.load()) return async_;
+  if (completes_.load()) return async_;
   const base::lock_guard lock(starting_);
-  if (!completes_) {
+  if (!completes_.load()) {
     run_thread(threads_, [](service_core& core) {
       core.completing_.run([&](instant) {
         core.async_.complete();
@@ -221,13 +239,6 @@ async_driver& service_core::asynchronous() {
       });
     });
     completes_ = true;
-  }
-  if (!drives_.load()) {
-    run_thread(threads_, [](service_core& core) {
-      core.async_.serve_here();
-      core.driving_.run([&](instant) { return core.async_.drive(); });
-    });
-    drives_ = true;
   }
   return async_;
 }
@@ -299,9 +310,9 @@ void service_core::connected(const connection_identity& to) noexcept { sessions_
 
 void service_core::stop_threads() noexcept {
   statements_.stop();
-  timer_.stop();
+  stopping_ = true;
+  engine_.now(drives);
   telling_.stop();
-  driving_.stop();
   completing_.stop();
 }
 
@@ -358,9 +369,7 @@ void service_core::wind_down_if_done() noexcept {
   // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
   const auto now = shared_.time.now();
   const auto end = now + shared_.options.release_limit;
-  rows_.stop();
-  cleanup_.stop();
-  sessions_.stop();
+  upkeep_.request_stop();
   statements_.end_by(end);
   sessions_.retire_all(loss_reason::none, now);
   background_.begin_end(now, end);

@@ -67,7 +67,8 @@ class service_core final : public std::enable_shared_from_this<service_core>,
     const std::shared_ptr<service_core> core_;
   };
 
-  /// Runs what asynchronous calls want done; its threads begin with the first of these. Throws std::system_error.
+  /// Runs what asynchronous calls want done. The thread that calls their handlers begins with the first of them. Throws
+  /// std::system_error.
   async_driver& asynchronous();
   /// Of a service that has ended, and its threads with it: a separate thread does, and reports, what was handed to its
   /// driver (the release of a lost lease). Otherwise does nothing.
@@ -84,7 +85,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   bool connect(std::size_t which, fault& why) noexcept override;
   bool serve() noexcept override;
   bool ready(fault& why) noexcept override;
-  void tick_by(instant when) noexcept override { timer_.due_by(when); }
+  void tick_by(instant when) noexcept override { engine_.due_by(when); }
   void connected(const connection_identity& to) noexcept override;
 
   void renew_now() noexcept override;
@@ -93,6 +94,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void note_store_changes(instant now) noexcept;
 
   instant tick(instant now) noexcept;
+  instant drive() noexcept;
   void session_over(const std::shared_ptr<session>& session, const std::shared_ptr<grant>& last, loss_reason reason,
                     instant now) noexcept;
   void run_threads();
@@ -105,10 +107,11 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void stop_threads() noexcept;
 
   service_context shared_;
-  work_loop timer_;
-  work_loop telling_;
-  work_loop driving_;     // asynchronous calls
-  work_loop completing_;  // these, too
+  /// What the engine's thread does: the tick, and the driver of operations.
+  enum engine_step : std::size_t { ticks, drives };
+  work_loop<2> engine_;
+  work_loop<1> telling_;
+  work_loop<1> completing_;  // handlers of asynchronous calls
   statement_executor statements_;
   wait_queue queue_;
   poll_scheduler pauses_{shared_.time};
@@ -116,12 +119,12 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   notifier news_;
   session_keeper sessions_;
   background_work background_;
-  row_renewer rows_;
   grant_lifecycle grants_;
-  cleanup cleanup_;
   std::atomic<bool> closed_{false};
   engine_services services_;
   std::stop_source closing_{};
+  std::stop_source upkeep_{};  // renewals and clean-up end
+  std::atomic<bool> stopping_{false};
   async_driver async_;
   /// The core that the present thread serves: its end must not be waited for there.
   static thread_local const service_core* serving_;
@@ -143,9 +146,8 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   base::mutex preparing_;
   std::atomic<bool> ready_{false};  // the store is prepared
   base::mutex starting_;
-  std::atomic<bool> drives_{false};                     // the threads for asynchronous calls have been started
-  bool completes_ DLOCK_GUARDED_BY(starting_) = false;  // the first of them
-  std::atomic<std::size_t> calls_{0};                   // under way
+  std::atomic<bool> completes_{false};  // the thread that calls handlers has been started
+  std::atomic<std::size_t> calls_{0};   // under way
   base::mutex mutex_;
   std::condition_variable changed_;
   bool finish_ DLOCK_GUARDED_BY(mutex_) = false;

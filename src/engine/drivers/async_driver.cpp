@@ -33,7 +33,8 @@ Item* take_all(std::atomic<Item*>& list, Next next_of) noexcept {
 
 // ---- one of them ----------------------------------------------------------------------------------------------------
 
-async_run::async_run(async_driver& in, std::stop_token cancel) : in_(in), cancel_(std::move(cancel)) {
+async_run::async_run(async_driver& in, std::stop_token cancel, end_of_service closing)
+    : in_(in), cancel_(std::move(cancel)), closing_(closing) {
   if (cancel_.stop_possible()) on_cancel_ = std::make_unique<std::optional<std::stop_callback<interrupts>>>();
 }
 
@@ -80,14 +81,14 @@ void async_driver::mark(async_run& run) noexcept {
   if (add_to(signalled_, run, run.next_signalled_)) on_signal_();
 }
 
-void async_driver::push(completion& completion) noexcept {
+void async_driver::complete_later(completion& completion) noexcept {
   if (add_to(completions_, completion, completion.next_)) on_completion_();
 }
 
 /// On the thread that drives, which must not wait for an observer.
 void async_driver::tell(const event& happened) noexcept {
   try {
-    push(*std::make_unique<notice>(services_.shared, happened).release());
+    complete_later(*std::make_unique<notice>(services_.shared, happened).release());
   } catch (const std::bad_alloc&) {  // it has been counted
   }
 }
@@ -118,12 +119,13 @@ void async_driver::drive_signalled() noexcept {
 std::optional<interruption> async_driver::interrupted(const async_run& run) const noexcept {
   if (run.interrupted_) return std::nullopt;  // it has been notified
   if (run.cancel_.stop_requested()) return interruption::cancelled;
-  if (closing_.stop_requested()) return interruption::closed;
+  const bool heeds = run.closing_ == async_run::end_of_service::ends_waits;
+  if (heeds && closing_.stop_requested()) return interruption::closed;
   return std::nullopt;
 }
 
 void async_driver::go_on(async_run& run, unsigned signs) noexcept {
-  if (run.state_ == async_run::state::over) return push(run);  // it had been signalled once more
+  if (run.state_ == async_run::state::over) return run.ended();  // it had been signalled once more
   run.woken_ = run.woken_ || (signs & async_run::woken) != 0;
   const bool starts = run.state_ == async_run::state::starting;
   // A cancellation may come before both, and is kept.
@@ -187,12 +189,12 @@ void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
   run.on_cancel_.reset();  // which waits for it, should it run just now
   run.finished(std::move(failure));
   run.state_ = async_run::state::over;
-  // Once it is complete it may be gone. A signal that has come meanwhile leads here again, and none comes later: what
-  // it stood in was left.
-  if (run.signs_.fetch_or(async_run::is_over) == 0) push(run);
+  // Once it has ended it may be gone. A signal that has come meanwhile leads here again, and none comes later: what it
+  // stood in was left.
+  if (run.signs_.fetch_or(async_run::is_over) == 0) run.ended();
 }
 
-// ---- on the thread of completions -----------------------------------------------------------------------------------
+// ---- on the thread of handlers --------------------------------------------------------------------------------------
 
 void async_driver::complete() noexcept {
   auto* next = take_all(completions_, [](completion& done) -> completion*& { return done.next_; });

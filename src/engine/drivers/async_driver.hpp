@@ -19,7 +19,7 @@ namespace dlock::engine {
 
 class async_driver;
 
-/// What is to be done on the thread of completions, where code of the application's runs.
+/// What is to be done on the thread of handlers, where code of the application's runs.
 class completion {
  public:
   /// Called once. May destroy *this.
@@ -33,12 +33,14 @@ class completion {
   completion* next_ = nullptr;
 };
 
-/// An operation that is run without a thread that waits for it. It must live until complete() was called: its
-/// statements, and its poll, may be under way until then.
-class async_run : public completion, public waker, private statement_owner {
+/// An operation that is run without a thread that waits for it. It must live until ended() is called: its statements,
+/// and its poll, may be under way until then.
+class async_run : public waker, private statement_owner {
  public:
-  /// `cancel` ends waits with interruption::cancelled. Allocates all that the driver needs of it.
-  async_run(async_driver& in, std::stop_token cancel);
+  enum class end_of_service : bool { ignored, ends_waits };
+  /// `cancel` ends waits with interruption::cancelled; `closing` says whether the end of the service ends them with
+  /// interruption::closed. Allocates all that the driver needs of it.
+  async_run(async_driver& in, std::stop_token cancel, end_of_service closing = end_of_service::ends_waits);
   async_run(const async_run&) = delete;
   async_run& operator=(const async_run&) = delete;
   void wake() noexcept final { signal(woken); }
@@ -46,8 +48,11 @@ class async_run : public completion, public waker, private statement_owner {
  protected:
   ~async_run() = default;
   /// It is over, or has thrown that. On the driver's thread, which must not wait: takes the result and destroys the
-  /// operation, so that what it stood in the queue for goes on. complete() follows.
+  /// operation, so that what it stood in the queue for goes on. ended() follows.
   virtual void finished(std::exception_ptr failure) noexcept = 0;
+  /// Nothing reaches it any more. On the driver's thread. May destroy *this.
+  virtual void ended() noexcept = 0;
+  async_driver& driver() const noexcept { return in_; }
 
  private:
   friend class async_driver;
@@ -64,6 +69,7 @@ class async_run : public completion, public waker, private statement_owner {
 
   async_driver& in_;
   const std::stop_token cancel_;
+  const end_of_service closing_;
   std::atomic<unsigned> signs_{0};  // seen by the driver when it comes to this one
   async_run* next_signalled_ = nullptr;
   std::atomic<std::size_t> open_{0};  // statements without an answer
@@ -77,10 +83,11 @@ class async_run : public completion, public waker, private statement_owner {
   std::unique_ptr<std::optional<std::stop_callback<interrupts>>> on_cancel_{};  // if it can be cancelled
 };
 
-/// Runs operations whose callers do not wait, on two threads of the service, however many they are: one resumes all of
-/// them, and sends what they want sent; nothing that it does may wait. The other one calls what is the application's:
-/// handlers, and the observer. Whatever wakes an operation, an answer, a turn, a cancellation, only marks it, on
-/// whichever thread that happens. Thread safety: start() and refuse() from any thread.
+/// Runs operations whose callers do not wait, on two threads of the service, however many they are: the engine's thread
+/// resumes all of them, and sends what they want sent; nothing that it does may wait. The other one calls what is the
+/// application's: handlers, and the observer. Whatever wakes an operation, an answer, a turn, a cancellation, only
+/// marks it, on whichever thread that happens. Thread safety: start() and complete_later() from
+/// any thread.
 class async_driver final : private event_sink {
  public:
   /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`:
@@ -92,14 +99,28 @@ class async_driver final : private event_sink {
   ~async_driver();
 
   void start(async_run& run, operation& op) noexcept;
-  /// It ends before it begins.
-  void refuse(async_run& run) noexcept { push(run); }
+  /// On the thread of handlers.
+  void complete_later(completion& completion) noexcept;
 
   /// The present thread will call drive().
   void serve_here() noexcept { service_context::tell_through(this); }
   /// Resumes all that can go on. Returns when to come back.
   instant drive() noexcept;
-  /// Does what there is to be done on the thread of completions.
+  /// Whether a task that no caller waits for has not ended.
+  bool has_background() const noexcept { return background_.load() > 0; }
+  /// Counts such a task.
+  class background_count {
+   public:
+    explicit background_count(async_driver& in) noexcept : in_(in) { ++in_.background_; }
+    background_count(const background_count&) = delete;
+    background_count& operator=(const background_count&) = delete;
+    ~background_count() { --in_.background_; }
+
+   private:
+    async_driver& in_;
+  };
+
+  /// Does what there is to be done on the thread of handlers.
   void complete() noexcept;
 
  private:
@@ -109,7 +130,6 @@ class async_driver final : private event_sink {
   instant now() const noexcept { return services_.shared.time.now(); }
   std::optional<interruption> interrupted(const async_run& run) const noexcept;
   void mark(async_run& run) noexcept;
-  void push(completion& completion) noexcept;
   void tell(const event& happened) noexcept override;
   void drive_signalled() noexcept;
   void go_on(async_run& run, unsigned signs) noexcept;
@@ -124,6 +144,7 @@ class async_driver final : private event_sink {
   const std::function<void()> on_completion_;
   std::atomic<async_run*> signalled_{nullptr};  // the last first
   std::atomic<completion*> completions_{nullptr};
+  std::atomic<std::size_t> background_{0};
   base::mutex driving_;  // of one thread, but for the end of a service
   // Of the thread in drive():
   deadline_heap<async_run> waiting_{&async_run::timer_};

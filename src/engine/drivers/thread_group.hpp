@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -88,38 +89,44 @@ class thread_group {
   bool detached_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
-/// The loop of a thread that does something when it is due, or sooner if another thread calls it.
+/// The loop of a thread that does some things, each when it is due, or sooner if another thread calls for it. If
+/// several are due, the first of them goes first.
+template <std::size_t things>
 class work_loop {
  public:
-  explicit work_loop(time_source& time) : time_(time) {}
+  explicit work_loop(time_source& time) : time_(time) { due_.fill(instant::max()); }
 
-  /// Calls `step` until stop(): it does what is due and says when it wants to be called again.
-  template <class Step>
-  void run(Step step) {
+  /// Calls the steps until stop(): each does what is due and says when it wants to be called again.
+  template <class... Steps>
+  requires(sizeof...(Steps) == things) void run(Steps... steps) {
     base::unique_lock lock(mutex_);
     for (;;) {
       const auto now = time_.now();
-      if (now >= due_) {
-        due_ = instant::max();
+      const auto due = std::find_if(due_.begin(), due_.end(), [now](instant each) { return each <= now; });
+      if (due != due_.end()) {
+        *due = instant::max();
         lock.unlock();
-        const instant next = step(now);
+        auto which = due - due_.begin();
+        auto next = instant::max();
+        static_cast<void>(((which-- == 0 && (next = steps(now), true)) || ...));
         lock.lock();
-        due_ = std::min(due_, next);
+        *due = std::min(*due, next);
       } else if (stop_) {
         return;
       } else {
-        time_.wait_until(changed_, lock.native(), due_);
+        time_.wait_until(changed_, lock.native(), *std::min_element(due_.begin(), due_.end()));
       }
     }
   }
-  /// The next call is wanted by then.
-  void due_by(instant when) noexcept {
+  /// The next call of that step is wanted by then.
+  void due_by(instant when, std::size_t which = 0) noexcept {
     const base::lock_guard lock(mutex_);
-    if (when >= due_) return;
-    due_ = when;
-    time_.notify(changed_);
+    if (when >= due_[which]) return;
+    const bool sooner = when < *std::min_element(due_.begin(), due_.end());
+    due_[which] = when;
+    if (sooner) time_.notify(changed_);
   }
-  void now() noexcept { due_by(instant{}); }
+  void now(std::size_t which = 0) noexcept { due_by(instant{}, which); }
   /// Ends run() once nothing is due.
   void stop() noexcept {
     const base::lock_guard lock(mutex_);
@@ -131,7 +138,7 @@ class work_loop {
   time_source& time_;
   base::mutex mutex_;
   std::condition_variable changed_;
-  instant due_ DLOCK_GUARDED_BY(mutex_) = instant::max();
+  std::array<instant, things> due_ DLOCK_GUARDED_BY(mutex_){};
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 

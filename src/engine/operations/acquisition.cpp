@@ -97,7 +97,7 @@ std::shared_ptr<grant> key_acquire::use_passed(instant now) {
   bool ours = passed->pin->deadline.remaining(now) > microseconds{0};
   try {
     keeping::give_to(request_.owner, request_.terms, *passed);
-    grant_lifecycle::make_room(*passed);
+    services_.grants.make_room(*passed);
   } catch (const std::bad_alloc&) {
     services_.background.cancel_later(std::move(passed), nullptr, instant::max(), now);
     throw;

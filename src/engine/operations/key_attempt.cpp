@@ -173,7 +173,7 @@ void key_attempt::prepare_grant() {
     return;
   }
   auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
-  grant_lifecycle::make_room(*grant);
+  services_.grants.make_room(*grant);
   grant->pin = std::move(pin_);
   asked_ = std::move(grant);
 }

@@ -46,7 +46,7 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
   for (const auto& key : keys) {
     auto grant = keeping_.make_grant(services_, key, owner_, terms_);
     grant->nonce = nonce_;
-    grant_lifecycle::make_room(*grant);
+    services_.grants.make_room(*grant);
     grant->turn = services_.queue.try_enter(grant->key);  // a thread that has it gets the row after this one
     grant->pin = pin_.share();
     asked_.push_back(std::move(grant));

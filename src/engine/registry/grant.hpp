@@ -28,7 +28,18 @@ namespace dlock::engine {
 
 class service_core;
 struct grant_deadline;
-struct renewal_state;
+
+/// What keeps a lease alive. It is made before the lease is asked for, so that its beginning can't fail.
+class upkeep {
+ public:
+  /// The grant is held. Keeps it until the task has ended.
+  virtual void begin(std::shared_ptr<grant> held) noexcept = 0;
+  /// It is no longer held. Harmless before the beginning and after the end.
+  virtual void stop() noexcept = 0;
+
+ protected:
+  ~upkeep() = default;
+};
 
 enum class grant_state : std::uint8_t {
   asked,      ///< not ours, as far as we know
@@ -89,8 +100,8 @@ struct grant : std::enable_shared_from_this<grant> {
 
   /// Set before the request, if it has a separate deadline.
   std::unique_ptr<grant_deadline> deadline{};
-  /// Set before the request, if that deadline is an expiry in its row.
-  std::unique_ptr<renewal_state> renewal{};
+  /// Set before the request, if that deadline is an expiry in its row: the task that renews it.
+  std::shared_ptr<upkeep> renewal{};
 
   // Guarded by the mutex of notifier:
   std::shared_ptr<grant> next_notified{};
@@ -221,26 +232,13 @@ class grant_list {
   grant* last_ = nullptr;
 };
 
-// They are in their heaps only while their grant is held, so they leave them before they are destroyed.
-
-/// The local deadline of a grant. Guarded by the mutex of grant_lifecycle.
+/// The local deadline of a grant. Guarded by the mutex of grant_lifecycle. It is in the heap only while its grant is
+/// held, so it leaves the heap before the grant is destroyed.
 struct grant_deadline {
   explicit grant_deadline(grant& whose) noexcept : of(whose) {}
 
   grant& of;
   deadline_heap<grant_deadline>::link link{};
-};
-
-/// The renewal of a grant whose own expiry keeps its lease. The mutex of row_renewer guards `due`. The rest belongs to
-/// the renewal in progress.
-struct renewal_state {
-  explicit renewal_state(grant& whose) noexcept : of(whose) {}
-
-  grant& of;
-  deadline_heap<renewal_state>::link due{};  ///< by the time of its next renewal
-  bool met_row_lock = false;                 ///< the last renewal met one
-  statement send{};
-  std::shared_ptr<grant> under_way{};  ///< keeps the grant alive until the renewal is answered
 };
 
 }  // namespace dlock::engine

@@ -15,6 +15,7 @@
 namespace dlock::engine {
 
 struct grant;
+class waker;
 
 /// A session of this process, which keeps the leases of one ttl class.
 struct session {
@@ -30,7 +31,9 @@ struct session {
   std::size_t in_doubt = 0;  // attempts without an outcome
   instant idle_since{};      // when it was noticed that the last user had left; the epoch while it has users
   bool over = false;         // retired, and never used again (rule 5)
-  bool hurried = false;      // a renewal is needed right after the one in progress
+  bool renewing = false;     // a renewal is in progress
+  bool hurried = false;      // another one is needed right after it
+  waker* renewer = nullptr;  // waits for its next renewal
   // Guarded by the mutex of background_work, once it is over:
   statement closing{};
   std::shared_ptr<session> next_closing{};

@@ -103,7 +103,7 @@ class run_executor final : public engine::executor_threads {
     if (hook) hook(to.server);
   }
 
-  engine::work_loop timer_;
+  engine::work_loop<1> timer_;
   const std::shared_ptr<engine::thread_group> group_;
   std::atomic<bool> no_connecting_{false};
   std::atomic<bool> no_serving_{false};

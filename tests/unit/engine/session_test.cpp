@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include "engine/background/row_renewer.hpp"
 #include "engine/background/session_keeper.hpp"
 #include "engine/machines/session_machine.hpp"
+#include "engine/operations/session_renewal.hpp"
 #include "engine/registry/grant.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
 using engine::margin_for;
-using engine::row_renewer;
 using engine::session_keeper;
 using engine::session_machine;
 using engine::trust;
@@ -170,6 +169,7 @@ class keeper_fixture : public executor_fixture {
                         news,
                         {.lost = [this](const auto&, auto, auto) { at_loss(); },
                          .over = [](const auto&, const auto&, auto, auto) {},
+                         .opened = [](const auto&) {},
                          .sooner = [](auto) {}}};
 };
 
@@ -230,52 +230,73 @@ TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the 
   CHECK(open.elsewhere());
 }
 
-// What renews leases that their own expiry keeps, once it has been stopped.
+// What renews them, as coroutines that are resumed by hand.
 
 namespace {
 
-class renewer_fixture : public executor_fixture {
- protected:
-  /// A lease that is renewed, and is due next 10 s from now.
-  std::shared_ptr<engine::grant> held(const std::string& key) {
-    auto grant = std::make_shared<engine::grant>(nullptr, lock_key(key));
-    grant->kind = lease_kind::column;
-    grant->ttl = 30s;
-    grant->state = engine::grant_state::held;
-    grant->own_end.extend(clock.now() + 28s);
-    row_renewer::make_room(*grant);
-    renewer.add(grant, clock.now());
-    return grant;
-  }
-
-  engine::service_context shared{service_options{.time = &clock}};
-  run_executor at{store, clock, 2};
-  engine::notifier news{shared, [] {}, [] {}};
-  engine::held_locks grants{};
-  std::vector<instant> wanted{};  // when a tick was asked for
-  row_renewer renewer{
-      shared,
-      *at,
-      grants,
-      news,
-      {.lost = [](const auto&, auto, auto) {}, .sooner = [this](instant when) { wanted.push_back(when); }}};
+struct no_waker final : engine::waker {
+  void wake() noexcept override { ++woken; }
+  int woken = 0;
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(renewer_fixture, "row_renewer: a renewal is due after a third of the ttl") {
-  const auto one = held("a");
-  CHECK(wanted == std::vector<instant>{clock.now() + 10s});
-  CHECK(renewer.tick(clock.now()) == clock.now() + 10s);
-  renewer.remove(*one);
-  CHECK(renewer.tick(clock.now()) == instant::max());
+TEST_CASE_METHOD(keeper_fixture, "renew_session: a renewal each third of the ttl, until the session is over") {
+  const auto held = this->held("k", lease_kind::session);
+  const auto session = held->pin.get();
+  const auto begun = clock.now();
+  no_waker woken;
+  engine::coroutine_operation<void> op({}, woken, engine::renew_session, keeper, session);
+  auto next = op.start(clock.now());
+  REQUIRE(next.what == engine::action::kind::wait);
+  CHECK(next.until == begun + 10s);
+  clock.advance(10s);
+  next = op.resume(clock.now());
+  REQUIRE(next.what == engine::action::kind::send);
+  REQUIRE(next.statements.size() == 1);
+  auto& renewal = *next.statements.front();
+  CHECK(renewal.priority == engine::priority::renewals);
+  CHECK(renewal.record.id == session->id);
+  at->run(renewal);
+  next = op.resume(clock.now());
+  REQUIRE(next.what == engine::action::kind::wait);
+  CHECK(next.until == renewal.sent_at + 10s);
+  CHECK(session->deadline.remaining(clock.now()) == 28500ms);
+
+  keeper.renew_all(clock.now());
+  CHECK(woken.woken == 1);
+  next = op.resume(clock.now());
+  REQUIRE(next.what == engine::action::kind::send);
+  keeper.renew_all(clock.now());  // that one may have come too early
+  at->run(*next.statements.front());
+  next = op.resume(clock.now());
+  REQUIRE(next.what == engine::action::kind::send);
+  at->run(*next.statements.front());
+  next = op.resume(clock.now());
+  REQUIRE(next.what == engine::action::kind::wait);
+
+  woken.woken = 0;
+  at_loss = [] {};
+  keeper.retire(session, loss_reason::expired, clock.now());
+  CHECK(woken.woken == 1);
+  CHECK(op.resume(clock.now()).what == engine::action::kind::finished);
+  keeper.renew_all(clock.now());
+  CHECK(woken.woken == 1);  // it is not reached any more
 }
 
-TEST_CASE_METHOD(renewer_fixture, "row_renewer: once stopped it asks for no tick, though a renewal is due") {
-  const auto one = held("a");
-  renewer.stop();
+TEST_CASE_METHOD(keeper_fixture, "renew_session: a refusal ends the session") {
+  const auto held = this->held("k", lease_kind::session);
+  int lost = 0;
+  at_loss = [&] { ++lost; };
+  no_waker woken;
+  engine::coroutine_operation<void> op({}, woken, engine::renew_session, keeper, held->pin.get());
+  op.start(clock.now());
   clock.advance(10s);
-  CHECK(renewer.tick(clock.now()) == instant::max());  // else the caller would come back at once, again and again
-  CHECK(at->statements() == 0);
-  renewer.remove(*one);
+  auto& renewal = *op.resume(clock.now()).statements.front();
+  renewal.sent = true;
+  renewal.sent_at = renewal.answered_at = clock.now();
+  renewal.answer.result = outcome::no;
+  CHECK(op.resume(clock.now()).what == engine::action::kind::finished);
+  CHECK(lost == 1);
+  CHECK(held->why(clock.now()) == loss_reason::renewal_refused);
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "engine/drivers/async_driver.hpp"
+#include "engine/operations/flow.hpp"
+
+namespace dlock::engine {
+
+/// A coroutine that no caller waits for, which the driver runs to its end. An exception ends the task alone.
+class background_task final : public async_run, public upkeep {
+ public:
+  /// Begins `body(flow, args...)`. `end` interrupts its waits; the end of the service does not. Throws std::bad_alloc
+  /// before it begins.
+  template <class Body, class... Args>
+  static void start(async_driver& in, std::stop_token end, Body&& body, Args&&... args) {
+    make(in, std::move(end), std::forward<Body>(body), std::forward<Args>(args)...)->begin(nullptr);
+  }
+  /// It begins when begin() is called, and the grant that it is about must end its waits by stop().
+  template <class Body, class... Args>
+  static std::shared_ptr<upkeep> prepare(async_driver& in, Body&& body, Args&&... args) {
+    return make(in, std::stop_token(), std::forward<Body>(body), std::forward<Args>(args)...);
+  }
+  ~background_task() = default;
+
+  void begin(std::shared_ptr<grant> held) noexcept override {
+    self_ = shared_self_.lock();
+    about_ = std::move(held);
+    counted_.emplace(driver());
+    driver().start(*this, body_);
+  }
+  void stop() noexcept override { wake(); }
+
+ private:
+  template <class Body, class... Args>
+  background_task(async_driver& in, std::stop_token end, Body&& body, Args&&... args)
+      : async_run(in, std::move(end), end_of_service::ignored),
+        body_({}, *this, std::forward<Body>(body), std::forward<Args>(args)...) {}
+  template <class... Args>
+  static std::shared_ptr<background_task> make(async_driver& in, Args&&... args) {
+    std::shared_ptr<background_task> made(new background_task(in, std::forward<Args>(args)...));
+    made->shared_self_ = made;
+    return made;
+  }
+
+  void finished(std::exception_ptr /*failure*/) noexcept override {}
+  void ended() noexcept override {
+    const auto self = std::move(self_);
+    counted_.reset();
+    about_.reset();
+  }
+
+  coroutine_operation<void> body_;  // its frames are on the heap
+  std::weak_ptr<background_task> shared_self_{};
+  // From its beginning to its end:
+  std::shared_ptr<background_task> self_{};
+  std::shared_ptr<grant> about_{};
+  std::optional<async_driver::background_count> counted_{};
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/operations/lease_renewal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+namespace {
+/// Between tries of a renewal that was not answered, as a part of the ttl; the regular ones come each third.
+constexpr int soon = 12;
+}  // namespace
+
+task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed) {
+  const auto held = [&renewed] { return renewed.state.load() == grant_state::held; };
+  const auto ttl = renewed.ttl;
+  bool met_row_lock = false;  // the last one did
+  statement renewal;
+  for (auto due = renewed.granted_at + ttl / 3;;) {
+    while (held() && f.now() < due) co_await f.wait(due);  // its end wakes this
+    // Rule 5: a late one is not even asked for; the tick reports it.
+    const auto remaining = renewed.own_end.remaining(f.now());
+    if (!held() || remaining == 0us) co_return;
+    due = f.now() + ttl / soon;
+    // Its own transaction has the row locked: the statement could only wait.
+    if (services.table.pinned_by_transaction(renewed)) continue;
+
+    renewal.priority = priority::extends;
+    renewal.ask = renewed.ask(verb::extend);
+    renewal.ask.ttl = ttl;
+    renewal.counts = false;
+    renewal.queue_deadline = f.now() + std::min(ttl / 4, remaining);
+    renewal.timeout = ttl / 6;
+    co_await f.send(renewal);
+
+    const auto& answer = renewal.answer;
+    due = f.now() + ttl / soon;
+    const bool met_before = std::exchange(met_row_lock, answer.result == outcome::failed && answer.why.contended);
+    if (!held()) co_return;
+    if (answer.result == outcome::yes) {
+      // Rule 4: from the sending. Once a caller has seen that it passed, it can't be moved.
+      const auto margin = margin_for(ttl, services.shared.options.margin);
+      if (!renewed.own_end.extend(renewal.sent_at + ttl - margin)) co_return;
+      due = renewal.sent_at + ttl / 3;
+    } else if (answer.result == outcome::no) {
+      // A late one may just have run out; the tick reports that.
+      if (renewed.own_end.remaining(f.now()) == 0us) co_return;
+      services.grants.lost(renewed.shared_from_this(), loss_reason::taken_over, f.now());
+      co_return;
+    } else if (met_before || !met_row_lock) {  // a row that is locked once is most often free when it is tried again
+      news.post({.what = event::kind::renewal_late, .key = renewed.key.view(), .text = answer.why.text});
+    }
+  }
+}
+
+}  // namespace dlock::engine
