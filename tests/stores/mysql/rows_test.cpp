@@ -15,6 +15,7 @@
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/mysql_row_text.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
@@ -87,7 +88,7 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
                                    sql.claim({*s.table, some, a.id, 1, {}}), sql.holder_of(*q.row)};
     for (const auto action : {verb::take, verb::take_over, verb::extend, verb::release, verb::cancel}) {
       q.action = action;
-      texts.push_back(sql.change(q));
+      texts.push_back(text_of(sql, q));
     }
     for (const auto& text : texts) {
       INFO(text);

@@ -8,11 +8,13 @@
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "support/mysql_row_text.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::stores::mysql::lease_table;
 using namespace dlock::stores::mysql;
 using namespace dlock;
+using dlock::test::text_of;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
@@ -21,15 +23,6 @@ namespace {
 
 dlock::stores::sql::table_names names(const std::string& prefix) {
   return dlock::stores::sql::make_table_names(prefix, '`');
-}
-
-/// The statement for a request about a row, with its values written in.
-std::string text_of(const mysql_row_sql& sql, const request& asked) {
-  const auto text = sql.with_id(stores::sql::statement_for(asked), *asked.row);
-  const stores::sql::request_values values(asked, sql.tables());
-  std::vector<mysql_field> fields;
-  set_fields(fields, text, values);
-  return mysql_statement(text.sql, text.name, std::move(fields)).written_out();
 }
 
 std::string written_out(const dlock::stores::sql::statement_text& text, lease_values& values) {
