@@ -51,7 +51,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   const wake_file::hash key = 0x0123456789abcdefU;
   static_cast<void>(opened->ring(key));
-  static_cast<void>(opened->others_first(key, true, false));
+  opened->pass_over(key, opened->first_other(key, true, false));
+  static_cast<void>(opened->ahead(key));
   static_cast<void>(opened->waiters());
   static_cast<void>(opened->nested_waiters());
   const int entry = opened->enter(key, dlock::id128{});

@@ -14,10 +14,10 @@
 using namespace dlock::stores::mysql::lease_table;
 using namespace dlock::stores::mysql;
 using namespace dlock;
-using dlock::test::text_of;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
+using dlock::test::text_of;
 
 namespace {
 
