@@ -105,8 +105,8 @@ class work_loop {
       const auto due = std::find_if(due_.begin(), due_.end(), [now](instant each) { return each <= now; });
       if (due != due_.end()) {
         *due = instant::max();
-        lock.unlock();
         auto which = due - due_.begin();
+        lock.unlock();
         auto next = instant::max();
         static_cast<void>(((which-- == 0 && (next = steps(now), true)) || ...));
         lock.lock();

@@ -9,8 +9,8 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// Between tries of a renewal that was not answered, as a part of the ttl; the regular ones come each third.
-constexpr int soon = 12;
+/// A renewal that was not answered is tried again after a twelfth of the ttl; the regular ones come each third.
+constexpr int tries_in_ttl = 12;
 }  // namespace
 
 task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed) {
@@ -23,7 +23,7 @@ task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant
     // Rule 5: a late one is not even asked for; the tick reports it.
     const auto remaining = renewed.own_end.remaining(f.now());
     if (!held() || remaining == 0us) co_return;
-    due = f.now() + ttl / soon;
+    due = f.now() + ttl / tries_in_ttl;
     // Its own transaction has the row locked: the statement could only wait.
     if (services.table.pinned_by_transaction(renewed)) continue;
 
@@ -36,7 +36,7 @@ task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant
     co_await f.send(renewal);
 
     const auto& answer = renewal.answer;
-    due = f.now() + ttl / soon;
+    due = f.now() + ttl / tries_in_ttl;
     const bool met_before = std::exchange(met_row_lock, answer.result == outcome::failed && answer.why.contended);
     if (!held()) co_return;
     if (answer.result == outcome::yes) {
