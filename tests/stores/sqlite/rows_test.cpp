@@ -145,8 +145,11 @@ TEST_CASE_METHOD(shop, "sqlite rows: every statement about a row searches by its
        {std::tuple{*orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
         std::tuple{*jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
-    for (std::size_t i = 0; i < dlock::stores::sql::row_statement_count; ++i)
-      check(file.row_sql.prepared(static_cast<dlock::stores::sql::row_statement>(i), table).sql);
+    using dlock::stores::sql::row_statement;
+    for (std::size_t i = 0; i < dlock::stores::sql::row_statement_count; ++i) {
+      const auto which = static_cast<row_statement>(i);
+      if (which != row_statement::release_and_wake) check(file.row_sql.prepared(which, table).sql);  // MySQL's
+    }
     const row_id* const rows[] = {&first, &second};
     check(application().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id row{std::make_shared<const row_table>(table), second.values};
