@@ -121,7 +121,8 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
   try {
     hooks_.opened(session);
     base::unique_lock lock(mutex_);
-    if (by.at_ == changes_) {
+    // Its renewal, which has begun, finds one over that was opened too slowly. What is over stays out of the list.
+    if (by.at_ == changes_ && !session->over) {
       sessions_[session->ttl] = session;
       not_opened_ = {};
       ++session->users;
@@ -129,7 +130,10 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
       hooks_.sooner(with.answered_at);
       return {*this, session};
     }
-    why = passing_fault("the server changed while a session was opened", false);  // rule 15: its row may be on that
+    why = passing_fault(session->over
+                            ? "a session was opened so slowly that it is over already"
+                            : "the server changed while a session was opened",  // rule 15: its row may be on that
+                        false);
   } catch (const std::bad_alloc&) {
     why = passing_fault("out of memory", false);
   }

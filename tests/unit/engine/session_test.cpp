@@ -164,12 +164,13 @@ class keeper_fixture : public executor_fixture {
   run_executor at{store, clock, 2};
   engine::notifier news{shared, [] {}, [] {}};
   std::function<void()> at_loss{};  // called for each grant that is lost
+  std::function<void(const std::shared_ptr<engine::session>&)> at_opening = [](const auto&) {};
   session_keeper keeper{shared,
                         *at,
                         news,
                         {.lost = [this](const auto&, auto, auto) { at_loss(); },
                          .over = [](const auto&, const auto&, auto, auto) {},
-                         .opened = [](const auto&) {},
+                         .opened = [this](const auto& session) { at_opening(session); },
                          .sooner = [](auto) {}}};
 };
 
@@ -228,6 +229,31 @@ TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the 
   CHECK_FALSE(open.answered(asked, why));
   CHECK(why.transient);
   CHECK(open.elsewhere());
+}
+
+TEST_CASE_METHOD(keeper_fixture,
+                 "session_keeper: one that its renewal has found over before it was in the list is not used, and the "
+                 "next one is") {
+  at_opening = [&](const auto& session) {
+    engine::statement renewal;
+    CHECK_FALSE(keeper.begin_renewal(session, renewal, clock.now() + 31s));
+  };
+  {
+    engine::session_opening open;
+    no_waiter nobody;
+    static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
+    REQUIRE(open);
+    sent_statement asked;
+    open.ask(asked);
+    asked.queue_deadline = clock.now() + 2s;
+    at->run(asked);
+    fault why;
+    CHECK_FALSE(open.answered(asked, why));
+    CHECK(why.transient);
+  }
+  keeper.tick(clock.now());  // returns
+  at_opening = [](const auto&) {};
+  held("next", lease_kind::session);
 }
 
 // What renews them, as coroutines that are resumed by hand.
