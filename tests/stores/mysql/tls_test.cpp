@@ -139,8 +139,10 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection sta
   };
   locks.acquire("k", {.ttl = 5s}).release();
   auto held = locks.acquire("k", {.ttl = 5s});
-  const auto before = connections();
+  std::string before;
   for (int i = 0; i < 70; ++i) {
+    // The connection of the renewals is made beside the first locks.
+    if (i == 20) before = connections();
     locks.acquire("other").release();
     std::this_thread::sleep_for(100ms);
   }
