@@ -67,9 +67,9 @@ enum class parameter : unsigned char {
   count_
 };
 constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> parameter_names{
-    "key",          "session",    "nonce",  "fence",          "own_ttl",    "min_hold",
-    "holder",       "seen_fence", "ttl",    "host",           "pid",        "label",
-    "now",          "boot",       "owner",  "verified_owner", "seen_owner", "seen_verified_owner",
+    "key",          "session",    "nonce",   "fence",          "own_ttl",    "min_hold",
+    "holder",       "seen_fence", "ttl",     "host",           "pid",        "label",
+    "now",          "boot",       "owner",   "verified_owner", "seen_owner", "seen_verified_owner",
     "seen_session", "expiry",     "horizon", "wake_id"};
 /// The names of the parameters of statements about lock tables.
 constexpr auto lock_parameters = std::span(parameter_names).first(static_cast<std::size_t>(parameter::owner));
