@@ -110,8 +110,6 @@ function(dlock_add_library name)
   if(type STREQUAL SHARED_LIBRARY)
     # A missing symbol, or one that its library hides, is an error here and not where a user links.
     target_link_options(${target} PRIVATE -Wl,--no-undefined)
-  elseif(NOT arg_STATIC)
-    set_property(GLOBAL APPEND PROPERTY DLOCK_LIBRARIES ${target})
   endif()
   if(DLOCK_BUILD_TESTS)
     # The target all_verify_interface_header_sets, of ./dev nightly, compiles each public header alone.
@@ -123,25 +121,6 @@ function(dlock_add_library name)
   if(NOT name STREQUAL core OR NOT DLOCK_BUILD_TESTS)
     dlock_use_unity_by_folder(${target})
   endif()
-endfunction()
-
-# dlock_link_as_shared(): links each static library as a shared one too, from the same objects. Packages have shared libraries, and a
-# symbol that one of them lacks is an error here already.
-function(dlock_link_as_shared)
-  get_property(libraries GLOBAL PROPERTY DLOCK_LIBRARIES)
-  foreach(library IN LISTS libraries)
-    get_target_property(linked ${library} LINK_LIBRARIES)
-    get_target_property(public ${library} INTERFACE_LINK_LIBRARIES)
-    list(FILTER public EXCLUDE REGEX "\\$<")  # what is private, and dlock::odb's parts
-    foreach(other IN LISTS libraries)
-      list(TRANSFORM linked REPLACE "^${other}$" "${other}_shared")
-      list(TRANSFORM public REPLACE "^${other}$" "${other}_shared")
-    endforeach()
-    add_library(${library}_shared SHARED $<TARGET_OBJECTS:${library}>)
-    target_link_libraries(${library}_shared PRIVATE ${linked} INTERFACE ${public})
-    target_link_options(${library}_shared PRIVATE -Wl,--no-undefined)
-    set_target_properties(${library}_shared PROPERTIES LINKER_LANGUAGE CXX)
-  endforeach()
 endfunction()
 
 # dlock_find_beside(<program>): an installed program finds the installed shared libraries, wherever the folder was moved.
