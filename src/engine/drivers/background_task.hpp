@@ -13,7 +13,7 @@
 namespace dlock::engine {
 
 /// A coroutine that no caller waits for, which the driver runs to its end. An exception ends the task alone.
-class background_task final : public async_run, public upkeep {
+class background_task final : public async_run, public upkeep, public std::enable_shared_from_this<background_task> {
  public:
   /// Begins `body(flow, args...)`. `end` interrupts its waits; the end of the service does not. Throws std::bad_alloc
   /// before it begins.
@@ -29,7 +29,7 @@ class background_task final : public async_run, public upkeep {
   ~background_task() = default;
 
   void begin(std::shared_ptr<grant> held) noexcept override {
-    self_ = shared_self_.lock();
+    self_ = shared_from_this();
     about_ = std::move(held);
     counted_.emplace(driver());
     driver().start(*this, body_);
@@ -43,9 +43,7 @@ class background_task final : public async_run, public upkeep {
         body_({}, *this, std::forward<Body>(body), std::forward<Args>(args)...) {}
   template <class... Args>
   static std::shared_ptr<background_task> make(async_driver& in, Args&&... args) {
-    std::shared_ptr<background_task> made(new background_task(in, std::forward<Args>(args)...));
-    made->shared_self_ = made;
-    return made;
+    return std::shared_ptr<background_task>(new background_task(in, std::forward<Args>(args)...));
   }
 
   void finished(std::exception_ptr /*failure*/) noexcept override {}
@@ -56,7 +54,6 @@ class background_task final : public async_run, public upkeep {
   }
 
   coroutine_operation<void> body_;  // its frames are on the heap
-  std::weak_ptr<background_task> shared_self_{};
   // From its beginning to its end:
   std::shared_ptr<background_task> self_{};
   std::shared_ptr<grant> about_{};
