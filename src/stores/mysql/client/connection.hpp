@@ -47,10 +47,6 @@ class mysql_connection : public sql::sql_connection {
   MYSQL* handle() noexcept { return native_.get(); }
   /// The prefix of a statement that must not wait for a locked row; empty if the server has none.
   std::string_view quick_prefix() const noexcept { return quick_ ? mysql::quick_prefix : std::string_view(); }
-  /// The prefix of a statement that treats a locked row as the request says.
-  std::string_view prefix_for(const request& asked) const noexcept {
-    return asked.if_locked == row_wait::accept ? std::string_view() : quick_prefix();
-  }
   /// Whether a locking read that does not wait (SELECT ... FOR UPDATE NOWAIT) precedes the change, which itself would
   /// always wait. A row that was polled, or is taken over, may be locked by a transaction that a dead holder has left
   /// open. An extension has little time.
