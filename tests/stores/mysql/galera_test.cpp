@@ -10,12 +10,12 @@
 
 #include <cstdlib>
 #include <odb/exceptions.hxx>
-#include <odb/tracer.hxx>
 #include <random>
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
+#include "odb/verify/recording_tracer.hpp"
 #include "support/calls.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
@@ -298,14 +298,6 @@ struct aborted_scene {
   }
 };
 
-/// Counts what it is shown.
-struct counting_tracer final : odb::tracer {
-  using odb::tracer::execute;
-  void execute(odb::connection&, const char* statement) override { seen.emplace_back(statement); }
-  int times(std::string_view text) const { return static_cast<int>(std::count(seen.begin(), seen.end(), text)); }
-  std::vector<std::string> seen{};
-};
-
 }  // namespace
 
 TEST_CASE_METHOD(aborted_scene,
@@ -363,7 +355,7 @@ TEST_CASE_METHOD(aborted_scene,
 }
 
 TEST_CASE_METHOD(aborted_scene, "galera: tracers of the program's see what they saw, and stay") {
-  counting_tracer of_connection, of_transaction;
+  recording_tracer of_connection, of_transaction;
   auto held = locks.acquire(key);
   const odb::connection_ptr connection(bank->connection());
   connection->tracer(of_connection);
@@ -389,26 +381,8 @@ TEST_CASE_METHOD(aborted_scene, "galera: tracers of the program's see what they 
 }
 
 TEST_CASE_METHOD(aborted_scene, "galera: a program that replaces the tracer of the connection is told") {
-  counting_tracer mine;
-  auto held = locks.acquire(key);
-  {
-    odb::transaction t(bank->begin());
-    held.verify(t);
-    t.connection().tracer(mine);
-    write(*bank, 1, 7);
-    t.connection().tracer(nullptr);
-    t.commit();
-  }
-  CHECK(observer->count(event::kind::unchecked) == 1);
-  {
-    odb::transaction t(bank->begin());
-    held.verify(t);
-    t.tracer(mine);  // the connection's sees the commit all the same
-    write(*bank, 1, 8);
-    t.commit();
-  }
-  CHECK(observer->count(event::kind::unchecked) == 1);
-  CHECK(mine.times("COMMIT") == 0);
+  const auto held = locks.acquire(key);
+  check_replaced_tracer(*bank, held, *observer, [&] { return bank->begin(); });
 }
 
 TEST_CASE_METHOD(aborted_scene, "galera: after a failed check nothing more can be done in the transaction") {

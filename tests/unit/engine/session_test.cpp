@@ -144,15 +144,18 @@ class keeper_fixture : public executor_fixture {
     grant->pin = keeper.pin(30s, clock.now(), open, nobody);
     if (open) {
       sent_statement asked;
-      open.ask(asked);
-      asked.queue_deadline = clock.now() + 2s;
-      at->run(asked);
+      ask(open, asked);
       fault why;
       grant->pin = open.answered(asked, why);
     }
     REQUIRE(grant->pin);
     REQUIRE(keeper.link(*grant));
     return grant;
+  }
+  void ask(const engine::session_opening& open, sent_statement& asked) {
+    open.ask(asked);
+    asked.queue_deadline = clock.now() + 2s;
+    at->run(asked);
   }
   std::vector<std::string> registry() {
     std::vector<std::string> found;
@@ -218,9 +221,7 @@ TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the 
   static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
   REQUIRE(open);
   sent_statement asked;
-  open.ask(asked);
-  asked.queue_deadline = clock.now() + 2s;
-  at->run(asked);
+  ask(open, asked);
   REQUIRE(asked.answer.result == outcome::yes);
   keeper.connected({.server = "a"}, clock.now());
   CHECK_FALSE(open.elsewhere());
@@ -244,9 +245,7 @@ TEST_CASE_METHOD(keeper_fixture,
     static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
     REQUIRE(open);
     sent_statement asked;
-    open.ask(asked);
-    asked.queue_deadline = clock.now() + 2s;
-    at->run(asked);
+    ask(open, asked);
     fault why;
     CHECK_FALSE(open.answered(asked, why));
     CHECK(why.transient);
