@@ -21,7 +21,7 @@ namespace dlock::engine {
 class grant_lifecycle {
  public:
   /// `on_change`: held() or any() has become less. `on_sooner`: tick() is wanted by then. `renewal_of`: makes the task
-  /// that renews a lease with an expiry of its own.
+  /// that renews a lease with a separate expiry.
   grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, background_work& background,
                   notifier& news, std::function<void()> on_change, std::function<void(instant)> on_sooner,
                   std::function<std::shared_ptr<upkeep>(grant&)> renewal_of)

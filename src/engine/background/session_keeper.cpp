@@ -121,7 +121,7 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
   try {
     hooks_.opened(session);
     base::unique_lock lock(mutex_);
-    // Its renewal, which has begun, finds one over that was opened too slowly. What is over stays out of the list.
+    // The renewal has begun, and ends a session that was opened too slowly. The list has no ended session.
     if (by.at_ == changes_ && !session->over) {
       sessions_[session->ttl] = session;
       not_opened_ = {};

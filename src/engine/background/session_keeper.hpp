@@ -106,7 +106,7 @@ class session_keeper final : private session_pins {
   /// There is a new connection. Another server than before proves nothing about our rows (rule 15).
   void connected(const connection_identity& to, instant now) noexcept;
 
-  // What renew_session() asks.
+  // For renew_session().
   /// While it exists, `renews` is woken when that session is over, or is to be renewed sooner.
   class renewing {
    public:

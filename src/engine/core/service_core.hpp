@@ -107,7 +107,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void stop_threads() noexcept;
 
   service_context shared_;
-  /// What the engine's thread does: the tick, and the driver of operations.
+  /// The steps of the engine's thread: the tick, and the driver of operations.
   enum engine_step : std::size_t { ticks, drives };
   work_loop<2> engine_;
   work_loop<1> telling_;

@@ -19,7 +19,7 @@ namespace dlock::engine {
 
 class async_driver;
 
-/// What is to be done on the thread of handlers, where code of the application's runs.
+/// Work for the thread of handlers, which runs the application's code.
 class completion {
  public:
   /// Called once. May destroy *this.
@@ -86,8 +86,7 @@ class async_run : public waker, private statement_owner {
 /// Runs operations whose callers do not wait, on two threads of the service, however many they are: the engine's thread
 /// resumes all of them, and sends what they want sent; nothing that it does may wait. The other one calls what is the
 /// application's: handlers, and the observer. Whatever wakes an operation, an answer, a turn, a cancellation, only
-/// marks it, on whichever thread that happens. Thread safety: start() and complete_later() from
-/// any thread.
+/// marks it, on whichever thread that happens. Thread safety: start() and complete_later() from any thread.
 class async_driver final : private event_sink {
  public:
   /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`:

@@ -37,7 +37,7 @@ task<acquired> key_acquire::run(flow& f) {
 
 // ---- in this process ------------------------------------------------------------------------------------------------
 
-/// What the owner holds by now is entered again.
+/// Enters the key again if its owner holds it by now.
 key_acquire::found key_acquire::look(instant now) {
   switch (again_.find(*request_.owner, request_.named, key_, now)) {
     case reentry_attempt::found::entered: return found::ours;
@@ -59,7 +59,7 @@ key_acquire::found key_acquire::enter() {
   return request_.deadline <= request_.begun ? found::busy : found::queue;
 }
 
-// What an awaiter is made of would lie in the frame, in the coroutine itself.
+// These are functions because in the coroutine the frame would hold the arguments of each awaiter.
 
 flow::following<reentry_attempt> key_acquire::enter_again(flow& f) { return f.follow(again_, again_.start(f.now())); }
 
