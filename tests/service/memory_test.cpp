@@ -16,7 +16,7 @@ using namespace dlock;
 namespace {
 
 /// Another store, which always has memory: what a store does without is its own matter.
-class ample_store final : public forwarding_store {
+class ample_store : public forwarding_store {
  public:
   using forwarding_store::forwarding_store;
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
@@ -31,6 +31,23 @@ class ample_store final : public forwarding_store {
     const ample_memory here;
     return inner().terminate(connection, lost);
   }
+};
+
+/// Counts the sessions of a minute that were opened, and their renewals.
+class session_counter final : public ample_store {
+ public:
+  using ample_store::ample_store;
+  reply session(connection& connection, session_verb action, const session_record& record) noexcept override {
+    auto made = ample_store::session(connection, action, record);
+    if (record.ttl == 60s && made.result == outcome::yes) {
+      if (action == session_verb::open) ++opened;
+      if (action == session_verb::renew) ++renewed;
+    }
+    return made;
+  }
+
+  std::atomic<int> opened{0};
+  std::atomic<int> renewed{0};
 };
 
 struct memory_fixture : engine_fixture {
@@ -93,6 +110,33 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire that runs out of it leaves 
         mine = {};
         check_free(key("one", number));
       });
+}
+
+TEST_CASE_METHOD(memory_fixture, "memory: a session that was opened is renewed, wherever its caller ran out of it") {
+  std::shared_ptr<session_counter> counted;
+  std::unique_ptr<lock_service> service;
+  lease warm, mine;
+  int opened = 0;
+  without_memory(
+      [&](std::size_t) {
+        counted = std::make_shared<session_counter>(store);
+        service = std::make_unique<lock_service>(counted, options());
+        warm = service->acquire("warm");
+      },
+      [&](std::size_t) {
+        mine = service->try_acquire("a key whose text is too long to be kept in place", {.ttl = 60s});
+      },
+      [&](std::size_t) {
+        mine = {};
+        REQUIRE(clock.at_rest());
+        clock.advance(20s);
+        REQUIRE(clock.at_rest());
+        CHECK(counted->renewed == counted->opened);
+        opened += counted->opened;
+        warm = {};
+        service.reset();
+      });
+  CHECK(opened > 1);  // it ran out of it after the opening as well
 }
 
 TEST_CASE_METHOD(memory_fixture, "memory: a mutex that could not be locked for want of it is not locked") {

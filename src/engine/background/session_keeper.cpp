@@ -33,10 +33,18 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
     waiter.next_ = std::exchange(waiting_, &waiter);
     return {};
   }
-  // Everything that may fail comes first. The times are set when the answer is there.
-  auto session = std::make_shared<engine::session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
+  // Everything that may fail comes first, so that a session that the store has opened is renewed and in the list. The
+  // times are set when the answer is there.
+  session_opening opens;
+  opens.session_ =
+      std::make_shared<engine::session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
+  session_map made{{ttl, opens.session_}};
+  opens.entry_ = made.extract(made.begin());
+  opens.renewal_ = hooks_.renewal_of(opens.session_);
+  opens.at_ = changes_;
   opening_.insert(ttl);
-  open = session_opening(*this, std::move(session), changes_);
+  opens.keeper_ = this;
+  open = std::move(opens);
   return {};
 }
 
@@ -73,6 +81,8 @@ session_opening& session_opening::operator=(session_opening&& other) noexcept {
   session_opening before(std::move(*this));
   keeper_ = std::exchange(other.keeper_, nullptr);
   session_ = std::move(other.session_);
+  entry_ = std::move(other.entry_);
+  renewal_ = std::move(other.renewal_);
   at_ = other.at_;
   return *this;
 }
@@ -99,7 +109,7 @@ bool session_opening::elsewhere() const noexcept {
   return at_ != keeper_->changes_;
 }
 
-session_pin session_keeper::opened(const session_opening& by, const statement& with, fault& why) noexcept {
+session_pin session_keeper::opened(session_opening& by, const statement& with, fault& why) noexcept {
   const auto& session = by.session_;
   if (with.answer.result != outcome::yes) {
     // Without an answer the row may exist. Its id is never used again, and clean-up removes the row after its expiry.
@@ -118,29 +128,26 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
   // Rule 4: from the sending.
   session->machine = session_machine(session->ttl, margin_for(session->ttl, shared_.options.margin), with.sent_at);
   session->deadline.reset(session->machine.deadline());
-  try {
-    hooks_.opened(session);
-    base::unique_lock lock(mutex_);
-    // The renewal has begun, and ends a session that was opened too slowly. The list has no ended session.
-    if (by.at_ == changes_ && !session->over) {
-      sessions_[session->ttl] = session;
+  bool used = false;
+  {
+    const base::lock_guard lock(mutex_);
+    used = by.at_ == changes_;  // rule 15: otherwise its row may be on another server
+    session->over = !used;
+    if (used) {
+      sessions_.insert(std::move(by.entry_));
       not_opened_ = {};
       ++session->users;
-      lock.unlock();
-      hooks_.sooner(with.answered_at);
-      return {*this, session};
     }
-    why = passing_fault(session->over
-                            ? "a session was opened so slowly that it is over already"
-                            : "the server changed while a session was opened",  // rule 15: its row may be on that
-                        false);
-  } catch (const std::bad_alloc&) {
-    why = passing_fault("out of memory", false);
   }
-  const base::lock_guard lock(mutex_);
-  session->over = true;
-  if (session->renewer != nullptr) session->renewer->wake();
-  return {};
+  // The task may find at once that the session was opened too slowly. Then it ends the session, and removes it from the
+  // list, so it begins when the session is there. The task of a session that is not used ends at once.
+  by.renewal_->begin(nullptr);
+  if (!used) {
+    why = passing_fault("the server changed while a session was opened", false);
+    return {};
+  }
+  hooks_.sooner(with.answered_at);
+  return {*this, session};
 }
 
 void session_keeper::opening_ended(microseconds ttl) noexcept {

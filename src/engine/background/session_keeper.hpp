@@ -30,30 +30,39 @@ class opening_waiter {
 };
 
 class session_keeper;
+class upkeep;
 
-/// The right, and the duty, to open the session of a ttl class. However it ends, its waiters go on.
+/// The open sessions of a process, by their ttl.
+using session_map = std::map<microseconds, std::shared_ptr<session>>;
+
+/// The right, and the duty, to open the session of a ttl class. Its end wakes those that wait for the session, whether
+/// it is open or not. It has all memory that an open session needs.
 class session_opening {
  public:
   session_opening() = default;
   session_opening(session_opening&& other) noexcept
-      : keeper_(std::exchange(other.keeper_, nullptr)), session_(std::move(other.session_)), at_(other.at_) {}
+      : keeper_(std::exchange(other.keeper_, nullptr)),
+        session_(std::move(other.session_)),
+        entry_(std::move(other.entry_)),
+        renewal_(std::move(other.renewal_)),
+        at_(other.at_) {}
   session_opening& operator=(session_opening&& other) noexcept;
   ~session_opening();
   explicit operator bool() const noexcept { return keeper_ != nullptr; }
-  /// What is to be sent.
+  /// Fills in the statement that opens the session.
   void ask(statement& into) const noexcept;
-  /// The answer to it; the pin, or empty and the reason.
+  /// Handles the reply. Returns the pin, or an empty one and the reason in `why`.
   session_pin answered(const statement& with, fault& why) noexcept;
-  /// Why there is no pin: the session may be that of another server than the present one. A new one is to be opened.
+  /// Whether there is no pin because the server has changed meanwhile: then a new session must be opened.
   bool elsewhere() const noexcept;
 
  private:
   friend class session_keeper;
-  session_opening(session_keeper& keeper, std::shared_ptr<session> session, std::uint64_t at) noexcept
-      : keeper_(&keeper), session_(std::move(session)), at_(at) {}
   session_keeper* keeper_ = nullptr;
   std::shared_ptr<session> session_{};
-  std::uint64_t at_ = 0;  // session_keeper::changes_, then
+  session_map::node_type entry_{};     // of the session, to be inserted
+  std::shared_ptr<upkeep> renewal_{};  // its task, to be begun
+  std::uint64_t at_ = 0;               // session_keeper::changes_, then
 };
 
 /// Opens and retires this process's sessions, and knows when they are renewed: one renewal statement per session and
@@ -66,8 +75,8 @@ class session_keeper final : private session_pins {
     /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has
     /// been notified. Without a lock.
     std::function<void(const std::shared_ptr<session>&, const std::shared_ptr<grant>&, loss_reason, instant)> over;
-    /// A session is open: begins to renew it, until its end. Without a lock. Throws std::bad_alloc.
-    std::function<void(const std::shared_ptr<session>&)> opened;
+    /// Makes the task that will renew a session. Under the lock. Throws std::bad_alloc.
+    std::function<std::shared_ptr<upkeep>(const std::shared_ptr<session>&)> renewal_of;
     /// tick() is wanted by then.
     std::function<void(instant)> sooner;
   };
@@ -142,7 +151,7 @@ class session_keeper final : private session_pins {
 
   void unpin(session& session) noexcept override;
   session_pin pin_again(const std::shared_ptr<session>& session, bool over) noexcept override;
-  session_pin opened(const session_opening& by, const statement& with, fault& why) noexcept;
+  session_pin opened(session_opening& by, const statement& with, fault& why) noexcept;
   void opening_ended(microseconds ttl) noexcept;
   static bool idle(session& session, instant now) noexcept;
   std::shared_ptr<session> first_late(instant now) noexcept DLOCK_REQUIRES(mutex_);
@@ -158,7 +167,7 @@ class session_keeper final : private session_pins {
   notifier& news_;
   const hooks hooks_;
   mutable base::mutex mutex_;
-  std::map<microseconds, std::shared_ptr<session>> sessions_ DLOCK_GUARDED_BY(mutex_){};
+  session_map sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::set<microseconds> opening_ DLOCK_GUARDED_BY(mutex_){};
   opening_waiter* waiting_ DLOCK_GUARDED_BY(mutex_) = nullptr;
   grant* orphans_ DLOCK_GUARDED_BY(mutex_) = nullptr;  // with an expiry of their own, under a session that is over

@@ -62,9 +62,9 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
                 {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
                  .over = [this](const auto& session, const auto& last, auto why,
                                 auto now) { session_over(session, last, why, now); },
-                 .opened =
+                 .renewal_of =
                      [this](const auto& session) {
-                       background_task::start(async_, upkeep_.get_token(), renew_session, sessions_, session);
+                       return background_task::prepare(async_, upkeep_.get_token(), renew_session, sessions_, session);
                      },
                  .sooner = [this](instant when) { engine_.due_by(when); }}),
       background_(
@@ -77,7 +77,9 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
       grants_(
           shared_, table_, sessions_, background_, news_, [this] { changed(); },
           [this](instant when) { engine_.due_by(when); },
-          [this](grant& of) { return background_task::prepare(async_, renew_lease, services_, news_, of); }),
+          [this](grant& of) {
+            return background_task::prepare(async_, std::stop_token(), renew_lease, services_, news_, of);
+          }),
       services_{shared_, statements_, queue_,      pauses_, sessions_,
                 table_,  grants_,     background_, closed_, statements_.where().caps()},
       async_(

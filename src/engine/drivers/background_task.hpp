@@ -16,15 +16,16 @@ namespace dlock::engine {
 class background_task final : public async_run, public upkeep, public std::enable_shared_from_this<background_task> {
  public:
   /// Begins `body(flow, args...)`. `end` interrupts its waits; the end of the service does not. Throws std::bad_alloc
-  /// before it begins.
+  /// before the task begins.
   template <class Body, class... Args>
   static void start(async_driver& in, std::stop_token end, Body&& body, Args&&... args) {
-    make(in, std::move(end), std::forward<Body>(body), std::forward<Args>(args)...)->begin(nullptr);
+    prepare(in, std::move(end), std::forward<Body>(body), std::forward<Args>(args)...)->begin(nullptr);
   }
-  /// It begins when begin() is called, and the grant that it is about must end its waits by stop().
+  /// The same, but begin() begins the task, and cannot fail.
   template <class Body, class... Args>
-  static std::shared_ptr<upkeep> prepare(async_driver& in, Body&& body, Args&&... args) {
-    return make(in, std::stop_token(), std::forward<Body>(body), std::forward<Args>(args)...);
+  static std::shared_ptr<upkeep> prepare(async_driver& in, std::stop_token end, Body&& body, Args&&... args) {
+    return std::shared_ptr<background_task>(
+        new background_task(in, std::move(end), std::forward<Body>(body), std::forward<Args>(args)...));
   }
   ~background_task() = default;
 
@@ -41,10 +42,6 @@ class background_task final : public async_run, public upkeep, public std::enabl
   background_task(async_driver& in, std::stop_token end, Body&& body, Args&&... args)
       : async_run(in, std::move(end), end_of_service::ignored),
         body_({}, *this, std::forward<Body>(body), std::forward<Args>(args)...) {}
-  template <class... Args>
-  static std::shared_ptr<background_task> make(async_driver& in, Args&&... args) {
-    return std::shared_ptr<background_task>(new background_task(in, std::forward<Args>(args)...));
-  }
 
   void finished(std::exception_ptr /*failure*/) noexcept override {}
   void ended() noexcept override {

@@ -29,12 +29,13 @@ namespace dlock::engine {
 class service_core;
 struct grant_deadline;
 
-/// What keeps a lease alive. It is made before the lease is asked for, so that its beginning can't fail.
+/// A task that renews a lease or a session. It is made before the store is asked for either, so that its beginning
+/// can't fail.
 class upkeep {
  public:
-  /// The grant is held. Keeps it until the task has ended.
+  /// The store has granted it. The task owns `held` until it has ended: the grant, or null for a session.
   virtual void begin(std::shared_ptr<grant> held) noexcept = 0;
-  /// It is no longer held. Harmless before the beginning and after the end.
+  /// The grant is no longer held. Harmless before the beginning and after the end.
   virtual void stop() noexcept = 0;
 
  protected:

@@ -128,10 +128,21 @@ TEST_CASE("trust: without a deadline it lasts") {
 
 namespace {
 
-/// Nobody else opens a session here, so nobody is told.
+/// No other caller opens a session here, so none is woken.
 class no_waiter final : public engine::opening_waiter {
  public:
   void wake() noexcept override {}
+};
+
+/// The task that renews a session, as its keeper sees it.
+class fake_renewal final : public engine::upkeep {
+ public:
+  explicit fake_renewal(std::function<void()> begins) : begins_(std::move(begins)) {}
+  void begin(std::shared_ptr<engine::grant>) noexcept override { begins_(); }
+  void stop() noexcept override {}
+
+ private:
+  const std::function<void()> begins_;
 };
 
 class keeper_fixture : public executor_fixture {
@@ -167,13 +178,18 @@ class keeper_fixture : public executor_fixture {
   run_executor at{store, clock, 2};
   engine::notifier news{shared, [] {}, [] {}};
   std::function<void()> at_loss{};  // called for each grant that is lost
-  std::function<void(const std::shared_ptr<engine::session>&)> at_opening = [](const auto&) {};
+  std::function<void(const std::shared_ptr<engine::session>&)> at_renewal = [](const auto&) {};  // when it begins
+  bool has_memory = true;
   session_keeper keeper{shared,
                         *at,
                         news,
                         {.lost = [this](const auto&, auto, auto) { at_loss(); },
                          .over = [](const auto&, const auto&, auto, auto) {},
-                         .opened = [this](const auto& session) { at_opening(session); },
+                         .renewal_of =
+                             [this](const auto& session) {
+                               if (!has_memory) throw std::bad_alloc();
+                               return std::make_shared<fake_renewal>([this, session] { at_renewal(session); });
+                             },
                          .sooner = [](auto) {}}};
 };
 
@@ -226,16 +242,29 @@ TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the 
   keeper.connected({.server = "a"}, clock.now());
   CHECK_FALSE(open.elsewhere());
   keeper.connected({.server = "b"}, clock.now());
+  bool renewed = true;
+  at_renewal = [&](const auto& session) { renewed = keeper.due(*session) != instant{}; };
   fault why;
   CHECK_FALSE(open.answered(asked, why));
+  CHECK_FALSE(renewed);  // its task ends at once
   CHECK(why.transient);
   CHECK(open.elsewhere());
 }
 
+TEST_CASE_METHOD(keeper_fixture, "session_keeper: a session is in the list before its renewal begins") {
+  std::vector<id128> listed;
+  at_renewal = [&](const auto& session) {
+    CHECK(keeper.id_of(30s) == session->id);
+    listed.push_back(session->id);
+  };
+  const auto held = this->held("k", lease_kind::session);
+  CHECK(listed == std::vector{held->pin->id});
+}
+
 TEST_CASE_METHOD(keeper_fixture,
-                 "session_keeper: one that its renewal has found over before it was in the list is not used, and the "
-                 "next one is") {
-  at_opening = [&](const auto& session) {
+                 "session_keeper: one that its renewal finds over as it begins leaves the list, and the next one is "
+                 "opened") {
+  at_renewal = [&](const auto& session) {
     engine::statement renewal;
     CHECK_FALSE(keeper.begin_renewal(session, renewal, clock.now() + 31s));
   };
@@ -247,12 +276,27 @@ TEST_CASE_METHOD(keeper_fixture,
     sent_statement asked;
     ask(open, asked);
     fault why;
-    CHECK_FALSE(open.answered(asked, why));
-    CHECK(why.transient);
+    auto grant = std::make_shared<engine::grant>(nullptr, lock_key("k"));
+    grant->pin = open.answered(asked, why);
+    REQUIRE(grant->pin);
+    CHECK_FALSE(keeper.link(*grant));
   }
-  keeper.tick(clock.now());  // returns
-  at_opening = [](const auto&) {};
+  CHECK(keeper.id_of(30s) == id128{});
+  CHECK(keeper.tick(clock.now()) == instant::max());
+  at_renewal = [](const auto&) {};
   held("next", lease_kind::session);
+}
+
+TEST_CASE_METHOD(keeper_fixture, "session_keeper: without memory for its renewal a session is not asked for") {
+  has_memory = false;
+  {
+    engine::session_opening open;
+    no_waiter nobody;
+    CHECK_THROWS_AS(keeper.pin(30s, clock.now(), open, nobody), std::bad_alloc);
+    CHECK_FALSE(open);
+  }
+  has_memory = true;
+  held("next", lease_kind::session);  // no caller is taken for one that still opens it
 }
 
 // What renews them, as coroutines that are resumed by hand.
