@@ -17,6 +17,14 @@ constexpr microseconds timeout = 2s;  // of one statement
 constexpr std::array<microseconds, 3> pauses{5ms, 50ms, 500ms};
 /// After nothing could be sent at all.
 constexpr microseconds unreachable_pause = 500ms;
+constexpr auto reported = grant_deferral::reported;
+
+/// When to give up an attempt to free a grant. `answered`: the store has just replied. A lock that the store could not
+/// be asked about may exist until its own expiry.
+instant end_of_tries(const grant& of, bool answered) noexcept {
+  const auto end = of.deferral.give_up;
+  return answered || !of.deferral.cancels || end == instant::max() ? end : end + of.ttl;
+}
 }  // namespace
 
 background_work::background_work(service_context& shared, statement_executor& statements, session_keeper& sessions,
@@ -33,31 +41,41 @@ void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
 }
 
 void background_work::release_now(std::shared_ptr<grant> grant, instant now) noexcept {
-  grant->reported = false;
-  grant->deferred_at = now;
+  grant->deferral.report_by = now + shared_.options.release_limit;
   release_later(std::move(grant), now);
 }
 
 void background_work::release_later(std::shared_ptr<grant> grant, instant now) noexcept {
   ++releases_;
-  grant->cancels = false;
-  grant->give_up = grant->release_given_up(now);
+  grant->deferral.cancels = false;
+  grant->deferral.give_up = grant->release_given_up(now);
   lock_type lock(mutex_);
   now_.push_back(std::move(grant));
   pump_and_tell(lock, now);
 }
 
-void background_work::release_lost(std::shared_ptr<grant> grant, instant earliest, instant not_before,
-                                   instant now) noexcept {
+void background_work::release_lost(std::shared_ptr<grant> grant, instant now) noexcept {
   ++releases_;
-  grant->cancels = false;
+  grant->deferral.cancels = false;
   grant->min_hold = microseconds{0};
-  grant->earliest = earliest;
-  grant->not_before = not_before;
-  grant->give_up = grant->release_given_up(now);
+  grant->deferral.give_up = grant->release_given_up(now);
+  const auto end = margin_end(*grant);
   lock_type lock(mutex_);
-  lost_.insert_by_earliest(std::move(grant));
+  lost_.insert(std::move(grant), [&](const auto& other) { return margin_end(other) > end; });
   pump_and_tell(lock, now);
+}
+
+void background_work::notify_holder(std::shared_ptr<grant> lost) noexcept {
+  {
+    const base::lock_guard lock(mutex_);
+    unnotified_.push_back(std::move(lost));
+  }
+  news_.note_loss();
+}
+
+std::shared_ptr<grant> background_work::next_lost() noexcept {
+  const base::lock_guard lock(mutex_);
+  return unnotified_.empty() ? nullptr : unnotified_.pop_front();
 }
 
 void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up,
@@ -70,11 +88,11 @@ void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr
   }
   // Counted once, however many were lost with the connection.
   if (first) sessions_.add_in_doubt(grant->pin.get(), now);
-  grant->cancels = true;
-  grant->give_up = give_up;
+  grant->deferral.cancels = true;
+  grant->deferral.give_up = give_up;
   const bool tried = doubt != nullptr;
   grant->in_doubt = std::move(doubt);
-  grant->not_before = now + pauses.back();
+  grant->deferral.next_try = now + pauses.back();
   lock_type lock(mutex_);
   (tried ? retries_.back() : now_).push_back(std::move(grant));
   pump_and_tell(lock, now);
@@ -94,13 +112,18 @@ void background_work::close(const std::shared_ptr<session>& session, std::shared
 
 // ---- what is sent ---------------------------------------------------------------------------------------------------
 
+instant background_work::margin_end(const grant& lost) const noexcept {
+  return lost.lost_at.load() + margin_for(lost.ttl, shared_.options.margin);
+}
+
 /// Of a lost grant whose release has not been tried.
 instant background_work::time_of(const grant& lost) const noexcept {
-  return ending_ || lost.notified.load() ? lost.earliest : std::max(lost.earliest, lost.not_before);
+  const auto end = margin_end(lost);
+  return ending_ || lost.holder_notified() ? end : std::max(end, lost.lost_at.load() + longest_notice);
 }
 
 instant background_work::time_of(const session& over) const noexcept {
-  const bool notified = ending_ || over.notify_first == nullptr || over.notify_first->notified.load();
+  const bool notified = ending_ || over.notify_first == nullptr || over.notify_first->holder_notified();
   return notified ? over.earliest : std::max(over.earliest, over.not_before);
 }
 
@@ -108,7 +131,7 @@ std::shared_ptr<grant> background_work::next_due(instant now) noexcept {
   if (!now_.empty()) return now_.pop_front();
   if (!lost_.empty() && now >= time_of(lost_.front())) return lost_.pop_front();
   for (auto& each : retries_) {
-    if (!each.empty() && (ending_ || now >= each.front().not_before)) return each.pop_front();
+    if (!each.empty() && (ending_ || now >= each.front().deferral.next_try)) return each.pop_front();
   }
   return nullptr;
 }
@@ -132,14 +155,14 @@ void background_work::prepare(work& into, instant now) noexcept {
   send.priority = priority::frees;
   send.in_background(*this, &into, now + limit, limit);
   // Rule 6: first see the old connection gone, then cancel. The other way round it could run afterwards.
-  if (grant.cancels && grant.in_doubt != nullptr && !grant.lasting && send.what != statement::kind::terminate) {
+  if (grant.deferral.cancels && grant.in_doubt != nullptr && !grant.lasting && send.what != statement::kind::terminate) {
     send.what = statement::kind::terminate;
     send.lost = grant.in_doubt;
   } else {
     into.gone = grant.in_doubt == nullptr || grant.in_doubt->gone.load();
     send.what = statement::kind::keyed;
-    send.ask = grant.cancels ? grant.ask(verb::cancel) : grant.ask_release(now);
-    send.ask.wake = !grant.cancels && statements_.where().caps().looks_for_waiters();
+    send.ask = grant.deferral.cancels ? grant.ask(verb::cancel) : grant.ask_release(now);
+    send.ask.wake = !grant.deferral.cancels && statements_.where().caps().looks_for_waiters();
   }
 }
 
@@ -179,7 +202,7 @@ void background_work::pump(instant now) noexcept {
 
 bool background_work::has_attempt(const id128& session, std::uint64_t nonce) noexcept {
   const base::lock_guard lock(mutex_);
-  const auto in = [&](const deferred_list& list) { return list.has_attempt(session, nonce); };
+  const auto in = [&](const grant_list<linked_by_deferral>& list) { return list.has_attempt(session, nonce); };
   const auto under_way = [&](const work& each) {
     return each.about != nullptr && each.about->is_attempt(session, nonce);
   };
@@ -194,12 +217,12 @@ bool background_work::resolved(const work& done, release_result& result) noexcep
   auto& grant = *done.about;
   result = release_result::freed;
   if (answer == outcome::yes) return true;
-  if (answer == outcome::unknown) grant.unanswered = true;
+  if (answer == outcome::unknown) grant.deferral.unanswered = true;
   if (answer != outcome::no) return false;
   // Nothing to cancel: that is final only if it could not run any more by then.
-  if (grant.cancels) return !grant.lasting && done.gone;
+  if (grant.deferral.cancels) return !grant.lasting && done.gone;
   // After a try without an answer, "no" may just mean that it had been done.
-  if (!grant.unanswered) result = release_result::lost;
+  if (!grant.deferral.unanswered) result = release_result::lost;
   return true;
 }
 
@@ -246,10 +269,10 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
                              instant now) noexcept {
   std::shared_ptr<void> settled;
   if (grant->in_doubt != nullptr && --grant->in_doubt->open == 0) settled = std::move(grant->in_doubt->counted);
-  const bool release = !grant->cancels;
+  const bool release = !grant->deferral.cancels;
   mutex_.unlock();
   if (settled != nullptr) sessions_.remove_in_doubt(*static_cast<session*>(settled.get()));
-  if (!std::exchange(grant->reported, true)) hooks_.released(grant, result, why, now);
+  if (std::exchange(grant->deferral.report_by, reported) != reported) hooks_.released(grant, result, why, now);
   if (release) {
     --releases_;
     hooks_.fewer();
@@ -259,11 +282,11 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
 
 void background_work::try_again(const std::shared_ptr<grant>& grant, bool answered, const fault& why,
                                 instant now) noexcept {
+  auto& mine = grant->deferral;
   // A lease under a session that is over is free for others as it is.
-  const bool moot = grant->cancels && grant->kind == lease_kind::session && grant->pin->deadline.remaining(now) == 0us;
-  if (moot || ending_ || now >= grant->given_up(answered)) {
-    const bool unreported = !grant->cancels && !moot;
-    if (unreported && grant->reported) {
+  const bool moot = mine.cancels && grant->kind == lease_kind::session && grant->pin->deadline.remaining(now) == 0us;
+  if (moot || ending_ || now >= end_of_tries(*grant, answered)) {
+    if (!mine.cancels && mine.report_by == reported) {
       news_.post({.what = event::kind::release_failed,
                   .key = grant->key.view(),
                   .fence = grant->fence_shown(),
@@ -272,16 +295,15 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, bool answer
     finish(grant, release_result::later, why, now);
     return;
   }
-  const bool passes = why.transient || why.contended || why.connection || grant->unanswered;
-  const bool soon = !grant->reported && passes && now - grant->deferred_at < shared_.options.release_limit;
-  if (!grant->reported && !soon) {
-    grant->reported = true;
+  const bool passes = why.transient || why.contended || why.connection || mine.unanswered;
+  const bool soon = passes && now < mine.report_by;
+  if (!soon && std::exchange(mine.report_by, reported) != reported) {
     mutex_.unlock();
     hooks_.released(grant, release_result::later, why, now);
     mutex_.lock();
   }
   const std::size_t level = !soon ? 2 : why.contended ? 1 : 0;
-  grant->not_before = now + pauses[level];
+  mine.next_try = now + pauses[level];
   retries_[level].push_back(grant);
 }
 
@@ -292,7 +314,7 @@ instant background_work::next_time(instant now) const noexcept {
   if (!now_.empty()) next = now;
   if (!lost_.empty()) next = std::min(next, time_of(lost_.front()));
   for (const auto& each : retries_) {
-    if (!each.empty()) next = std::min(next, each.front().not_before);
+    if (!each.empty()) next = std::min(next, each.front().deferral.next_try);
   }
   for (auto at = closings_.get(); at != nullptr; at = at->next_closing.get()) {
     next = std::min(next, time_of(*at));
@@ -311,14 +333,14 @@ instant background_work::tick(instant now) noexcept {
 }
 
 void background_work::begin_end(instant now, instant until) noexcept {
-  deferred_list remaining;  // ends without the lock
+  grant_list<linked_by_deferral> remaining;  // ends without the lock
   std::shared_ptr<session> open;
   lock_type lock(mutex_);
   ending_ = true;
   end_by_ = until;
   while (!lost_.empty()) {
     auto grant = lost_.pop_front();
-    if (now < grant->earliest) {
+    if (now < margin_end(*grant)) {
       --releases_;
       remaining.push_back(std::move(grant));
     } else {

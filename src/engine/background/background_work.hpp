@@ -16,9 +16,6 @@
 
 namespace dlock::engine {
 
-/// Grants that are still to be freed.
-using deferred_list = grant_list<&grant::next_deferred>;
-
 /// What became of a release.
 enum class release_result : std::uint8_t {
   freed,  ///< or there is an inner lease left
@@ -28,9 +25,14 @@ enum class release_result : std::uint8_t {
 
 /// Frees in the background what could not be freed at once: releases after transactions, of lost leases, and those that
 /// got no answer; attempts of unknown outcome; rows of sessions that are over. Each has its own next time and an end,
-/// and as many as there are go out together. Adding never fails. Thread safety: all functions from any thread.
+/// and as many as there are go out together. It also keeps the lost grants until the notifier takes them. Adding never
+/// fails. Thread safety: all functions from any thread.
 class background_work final : public statement_owner {
  public:
+  /// How long a lost key waits at most for the notification of its holder before it is freed. In each case it waits for
+  /// the margin, which is the time that the holder has to stop.
+  static constexpr microseconds longest_notice = std::chrono::seconds{1};
+
   struct hooks {
     /// A release that had not been reported was answered, or takes too long. Without a lock.
     std::function<void(const std::shared_ptr<grant>&, release_result, const fault&, instant)> released;
@@ -49,9 +51,13 @@ class background_work final : public statement_owner {
   void release_now(std::shared_ptr<grant> grant, instant now) noexcept;
   /// A release that was reported without an answer, or of a grant that was never handed out.
   void release_later(std::shared_ptr<grant> grant, instant now) noexcept;
-  /// Of a lost one: from `earliest` on, once its holder was notified, or at `not_before`, should a callback of the
-  /// holder block.
-  void release_lost(std::shared_ptr<grant> grant, instant earliest, instant not_before, instant now) noexcept;
+  /// Releases a lost grant a margin after `lost_at`, once its holder was notified, or longest_notice after `lost_at` if
+  /// a callback of the holder blocks.
+  void release_lost(std::shared_ptr<grant> grant, instant now) noexcept;
+  /// The notifier is to notify its holder.
+  void notify_holder(std::shared_ptr<grant> lost) noexcept;
+  /// For the notifier: the next of those grants, or null.
+  std::shared_ptr<grant> next_lost() noexcept;
   /// An attempt of unknown outcome (rule 6). `doubt`: the connection that may still run it; null: it has been answered.
   void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now) noexcept;
   /// Deletes the row of a session that is over; likewise.
@@ -81,6 +87,8 @@ class background_work final : public statement_owner {
 
   bool has_room() const noexcept DLOCK_REQUIRES(mutex_) { return under_way_ * 2 <= most_at_once; }
 
+  /// When the margin of a lost grant has passed.
+  instant margin_end(const grant& lost) const noexcept;
   instant time_of(const grant& lost) const noexcept DLOCK_REQUIRES(mutex_);
   instant time_of(const session& over) const noexcept DLOCK_REQUIRES(mutex_);
   /// Leaves the lock open. Not analysed: of a lock that is handed in, clang does not know what it locks.
@@ -111,10 +119,11 @@ class background_work final : public statement_owner {
   mutable base::mutex mutex_;
   std::array<work, most_at_once> works_ DLOCK_GUARDED_BY(mutex_){};
   std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;
-  deferred_list now_ DLOCK_GUARDED_BY(mutex_){};   // release_now
-  deferred_list lost_ DLOCK_GUARDED_BY(mutex_){};  // release_lost, first try; by the earliest time
+  grant_list<linked_by_deferral> now_ DLOCK_GUARDED_BY(mutex_){};   // release_now
+  grant_list<linked_by_deferral> lost_ DLOCK_GUARDED_BY(mutex_){};  // release_lost, first try; by margin_end()
+  grant_list<linked_by_loss> unnotified_ DLOCK_GUARDED_BY(mutex_){};
   /// Each has one pause, so that its first is due first.
-  std::array<deferred_list, levels> retries_ DLOCK_GUARDED_BY(mutex_){};
+  std::array<grant_list<linked_by_deferral>, levels> retries_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<session> closings_ DLOCK_GUARDED_BY(mutex_){};  // links through next_closing
   std::size_t closing_ DLOCK_GUARDED_BY(mutex_) = 0;              // of them under way
   instant hold_until_ DLOCK_GUARDED_BY(mutex_){};                 // nothing could be sent

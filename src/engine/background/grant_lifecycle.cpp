@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 void grant_lifecycle::make_room(grant& grant) {
   if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
     grant.deadline = std::make_unique<grant_deadline>(grant);
-  if (grant.kind == lease_kind::column && grant.renewal == nullptr) grant.renewal = renewal_of_(grant);
+  if (grant.kind == lease_kind::column && grant.deadline->renewal == nullptr) grant.deadline->renewal = renewal_of_(grant);
 }
 
 bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) noexcept {
@@ -24,7 +24,7 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
   }
   table_.add(*grant);
   watch(grant, now);
-  if (grant->renewal != nullptr) grant->renewal->begin(grant);
+  if (grant->deadline != nullptr && grant->deadline->renewal != nullptr) grant->deadline->renewal->begin(grant);
   if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
   return true;
 }
@@ -67,11 +67,11 @@ void grant_lifecycle::lost(const std::shared_ptr<grant>& grant, loss_reason reas
   if (!grant->state.compare_exchange_strong(held, grant_state::lost)) return;
   grant->turn.hand_on();
   no_longer_held();
-  news_.post(grant);
+  background_.notify_holder(grant);
   // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
   const auto margin = margin_for(grant->ttl, shared_.options.margin);
   if (grant->kind == lease_kind::session) grant->pin->not_freed_before(now + margin);
-  background_.release_lost(grant, now + margin, now + long_enough, now);
+  background_.release_lost(grant, now);
   gone(*grant);
 }
 
@@ -99,7 +99,7 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
   if (freed) history_.released(grant->key, grant->fence, now);
   grant->turn.hand_on(freed && grant->min_hold.load().count() == 0);
   no_longer_held();
-  if (!trusted) news_.post(grant);  // before gone(), which may end the notifier
+  if (!trusted) background_.notify_holder(grant);  // before gone(), which may end the notifier
   table_.drop(*grant);              // before its owner learns that it is over
   event happened{.key = grant->key.view(), .fence = grant->fence_shown(), .held = now - grant->granted_at};
   bool tells = true;
@@ -121,7 +121,7 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
 }
 
 void grant_lifecycle::leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused) noexcept {
-  if (table_.leave(*grant, false) != held_locks::leave_result::last || !begin_release(*grant, grant->trusted, now))
+  if (table_.leave(*grant, false) != held_locks::leave_result::last || !begin_release(*grant, grant->deferral.trusted, now))
     return;
   if (unused) grant->min_hold = microseconds{0};
   background_.release_now(grant, now);
@@ -134,11 +134,13 @@ void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 
 void grant_lifecycle::gone(grant& grant) noexcept {
   sessions_.unlink(grant);
-  if (grant.deadline != nullptr) {
-    const base::lock_guard lock(mutex_);
-    timers_.remove(*grant.deadline);
+  if (auto* const separate = grant.deadline.get()) {
+    {
+      const base::lock_guard lock(mutex_);
+      timers_.remove(*separate);
+    }
+    if (separate->renewal != nullptr) separate->renewal->stop();
   }
-  if (grant.renewal != nullptr) grant.renewal->stop();
   counted_ -= ending;
   changed_();
 }

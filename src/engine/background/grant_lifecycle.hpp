@@ -34,10 +34,6 @@ class grant_lifecycle {
         sooner_(std::move(on_sooner)),
         renewal_of_(std::move(renewal_of)) {}
 
-  /// How long a lost key waits at most for the notification of its holder before it is freed. In each case it waits for
-  /// the margin, which is the time that the holder has to stop.
-  static constexpr microseconds long_enough = std::chrono::seconds{1};
-
   /// What admit() needs. Allocates, so it comes before the sending.
   void make_room(grant& grant);
   /// The store has granted it. False: its session is over, and it must be given back.

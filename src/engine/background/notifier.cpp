@@ -2,7 +2,6 @@
 #include "engine/background/notifier.hpp"
 
 #include <new>
-#include <optional>
 #include <utility>
 
 namespace dlock::engine {
@@ -11,14 +10,6 @@ namespace {
 /// An observer that never returns must not make the process grow without a limit.
 constexpr std::size_t most_waiting = 1000;
 }  // namespace
-
-void notifier::post(std::shared_ptr<grant> lost) noexcept {
-  {
-    const base::lock_guard lock(mutex_);
-    lost_.push_back(std::move(lost));
-  }
-  posted_();
-}
 
 void notifier::post(const event& happened) noexcept {
   shared_.count_up(happened.what);
@@ -48,26 +39,21 @@ void notifier::tell(grant& lost, instant now) noexcept {
 }
 
 bool notifier::deliver(instant now) noexcept {
-  std::shared_ptr<grant> lost;
-  std::optional<notice> says;
+  // Losses go first: holders must know before the observer gets anything else.
+  if (const auto lost = next_lost_(); lost != nullptr) {
+    tell(*lost, now);
+    return true;
+  }
+  notice says;
   {
     const base::lock_guard lock(mutex_);
-    if (!lost_.empty()) {
-      lost = lost_.pop_front();
-    } else if (!notices_.empty()) {
-      says = std::move(notices_.front());
-      notices_.pop_front();
-    } else {
-      return false;
-    }
+    if (notices_.empty()) return false;
+    says = std::move(notices_.front());
+    notices_.pop_front();
   }
-  if (lost != nullptr) {
-    tell(*lost, now);
-  } else {
-    says->says.key = says->key;
-    says->says.text = says->text;
-    shared_.deliver(says->says);
-  }
+  says.says.key = says.key;
+  says.says.text = says.text;
+  shared_.deliver(says.says);
   return true;
 }
 

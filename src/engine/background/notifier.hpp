@@ -17,16 +17,22 @@ namespace dlock::engine {
 /// functions from any thread; deliver() from one at a time.
 class notifier {
  public:
-  /// `on_posted`: deliver() has something to do. `on_notified`: the holder of that lost grant has been notified.
-  notifier(service_context& shared, std::function<void()> on_posted, std::function<void()> on_notified)
-      : shared_(shared), posted_(std::move(on_posted)), notified_(std::move(on_notified)) {}
+  /// `on_posted`: deliver() has something to do. `next_lost`: takes the next lost grant whose holder is to be notified;
+  /// null if there is none. `on_notified`: the holder of the last one has been notified.
+  notifier(service_context& shared, std::function<void()> on_posted,
+           std::function<std::shared_ptr<grant>()> next_lost, std::function<void()> on_notified)
+      : shared_(shared),
+        posted_(std::move(on_posted)),
+        next_lost_(std::move(next_lost)),
+        notified_(std::move(on_notified)) {}
 
-  /// A grant was lost: notifies its holder, then the observer. Never fails.
-  void post(std::shared_ptr<grant> lost) noexcept;
+  /// There is a lost grant.
+  void note_loss() noexcept { posted_(); }
   /// Counted at once. Not delivered while very many others wait to be delivered, or without memory.
   void post(const event& happened) noexcept;
 
-  /// Delivers one. False: there was none.
+  /// Notifies the holder of one lost grant, and then the observer of it; or delivers one event. Returns false if there
+  /// was neither.
   bool deliver(instant now) noexcept;
 
  private:
@@ -41,10 +47,9 @@ class notifier {
 
   service_context& shared_;
   const std::function<void()> posted_;
+  const std::function<std::shared_ptr<grant>()> next_lost_;
   const std::function<void()> notified_;
   base::mutex mutex_;
-  // Losses go first: holders must know before the observer gets anything else.
-  grant_list<&grant::next_notified> lost_ DLOCK_GUARDED_BY(mutex_){};
   std::deque<notice> notices_ DLOCK_GUARDED_BY(mutex_){};
 };
 

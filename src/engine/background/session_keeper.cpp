@@ -162,35 +162,26 @@ bool session_keeper::link(grant& grant) noexcept {
   const base::lock_guard lock(mutex_);
   if (grant.pin->over || refuses_grants_) return false;
   put(grant.pin->first, grant);
-  grant.linked = true;
   return true;
 }
 
-void session_keeper::put(grant*& head, grant& grant) noexcept {
-  grant.previous = nullptr;
-  grant.next = head;
-  if (head != nullptr) head->previous = &grant;
-  head = &grant;
+void session_keeper::put(grant*& first, grant& grant) noexcept {
+  list_link<engine::grant>::add(first, grant, &engine::grant::of_session);
 }
 
-/// Out of whichever list it stands in.
 void session_keeper::take_out(grant& grant) noexcept {
-  if (grant.previous != nullptr) grant.previous->next = grant.next;
-  if (grant.next != nullptr) grant.next->previous = grant.previous;
-  if (grant.pin->first == &grant) grant.pin->first = grant.next;
-  if (orphans_ == &grant) orphans_ = grant.next;
-  grant.previous = grant.next = nullptr;
+  list_link<engine::grant>::remove(grant, &engine::grant::of_session);
 }
 
 void session_keeper::unlink(grant& grant) noexcept {
   const base::lock_guard lock(mutex_);
-  if (std::exchange(grant.linked, false)) take_out(grant);
+  take_out(grant);
 }
 
-/// Of one that is over: those that do not end with it live on.
+/// Those that do not end with their session stay in the registry when it is over.
 void session_keeper::leave_orphans(session& from) noexcept {
   for (grant* each = from.first; each != nullptr;) {
-    grant& grant = *std::exchange(each, each->next);
+    grant& grant = *std::exchange(each, each->of_session.next());
     if (grant.kind == lease_kind::session) continue;
     take_out(grant);
     put(orphans_, grant);
@@ -201,7 +192,6 @@ std::shared_ptr<grant> session_keeper::detach_first(session& from) noexcept {
   while (from.first != nullptr) {
     grant& grant = *from.first;
     take_out(grant);
-    grant.linked = false;
     if (auto alive = grant.alive()) return alive;
   }
   return nullptr;
@@ -271,7 +261,7 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
   std::shared_ptr<grant> alive;  // not under the lock, should it be the last to hold one
   try {
     const base::lock_guard lock(mutex_);
-    for (grant* each = orphans_; each != nullptr; each = each->next) {
+    for (grant* each = orphans_; each != nullptr; each = each->of_session.next()) {
       alive = each->alive();
       if (alive != nullptr) others.push_back(std::move(alive));
     }
@@ -284,16 +274,16 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
 void session_keeper::for_each_grant(const std::function<void(const grant&)>& use) {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
-    for (const grant* at = each->first; at != nullptr; at = at->next) use(*at);
+    for (const grant* at = each->first; at != nullptr; at = at->of_session.next()) use(*at);
   }
-  for (const grant* at = orphans_; at != nullptr; at = at->next) use(*at);
+  for (const grant* at = orphans_; at != nullptr; at = at->of_session.next()) use(*at);
 }
 
 bool session_keeper::is_own_without(const id128& id, std::uint64_t nonce) noexcept {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
     if (each->id != id) continue;
-    for (const grant* at = each->first; at != nullptr; at = at->next) {
+    for (const grant* at = each->first; at != nullptr; at = at->of_session.next()) {
       if (at->nonce == nonce) return false;
     }
     return !each->over;

@@ -157,10 +157,11 @@ class session_keeper final : private session_pins {
   std::shared_ptr<session> first_late(instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// Opens the lock meanwhile.
   void end(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
+  /// Takes it out of the list that it is in, if any.
   void take_out(grant& grant) noexcept DLOCK_REQUIRES(mutex_);
   void leave_orphans(session& from) noexcept DLOCK_REQUIRES(mutex_);
   std::shared_ptr<grant> detach_first(session& from) noexcept DLOCK_REQUIRES(mutex_);
-  static void put(grant*& head, grant& grant) noexcept;
+  static void put(grant*& first, grant& grant) noexcept;
 
   service_context& shared_;
   statement_executor& statements_;

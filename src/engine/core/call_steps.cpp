@@ -156,7 +156,7 @@ void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexce
   auto& with = core.all();
   if (!with.table.transaction_ended(*grant, verified)) return;
   const auto now = core.shared().time.now();
-  if (with.grants.begin_release(*grant, grant->trusted, now)) {
+  if (with.grants.begin_release(*grant, grant->deferral.trusted, now)) {
     with.background.release_now(grant, now);
   } else {
     with.table.drop(*grant);  // lost meanwhile: others free it

@@ -57,7 +57,7 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
       statements_(std::move(store), shared_.time, shared_.options.connections, *this),
       queue_(shared_.options.max_waiters),
       news_(
-          shared_, [this] { telling_.now(); }, [this] { engine_.now(); }),
+          shared_, [this] { telling_.now(); }, [this] { return background_.next_lost(); }, [this] { engine_.now(); }),
       sessions_(shared_, statements_, news_,
                 {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
                  .over = [this](const auto& session, const auto& last, auto why,
@@ -70,7 +70,7 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
       background_(
           shared_, statements_, sessions_, news_,
           {.released = [this](const auto& grant, auto result, const auto& why,
-                              auto now) { grants_.end_release(grant, result, grant->trusted, why, now, false); },
+                              auto now) { grants_.end_release(grant, result, grant->deferral.trusted, why, now, false); },
            .fewer = [this] { changed(); },
            .sooner = [this](instant when) { engine_.due_by(when); },
            .drained = [this] { stop_threads(); }}),
@@ -194,7 +194,7 @@ void service_core::session_over(const std::shared_ptr<session>& session, const s
   }
   // Nobody trusts anything of it any more: without its row all it holds, and may still be granted, is free to others.
   const auto from = reason == loss_reason::none ? now : now + margin_for(session->ttl, shared_.options.margin);
-  background_.close(session, last, std::max(from, session->freed_from()), now + grant_lifecycle::long_enough,
+  background_.close(session, last, std::max(from, session->freed_from()), now + background_work::longest_notice,
                     from + 1min, now);
 }
 
@@ -429,7 +429,7 @@ void service_core::revoke_all() {
     grants_.lost(grant, loss_reason::closed, now);
   }
   if (held.empty()) return;
-  const auto until = now + margin + grant_lifecycle::long_enough + shared_.options.release_limit;
+  const auto until = now + margin + background_work::longest_notice + shared_.options.release_limit;
   base::unique_lock lock(mutex_);
   while (background_.open_releases() > 0 && shared_.time.now() < until) {
     shared_.time.wait_until(changed_, lock.native(), until);

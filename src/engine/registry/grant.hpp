@@ -19,6 +19,7 @@
 #include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/session_machine.hpp"
 #include "engine/registry/deadline_heap.hpp"
+#include "engine/registry/list_link.hpp"
 #include "engine/registry/owner_state.hpp"
 #include "engine/registry/session.hpp"
 #include "engine/registry/wait_queue.hpp"
@@ -27,7 +28,7 @@
 namespace dlock::engine {
 
 class service_core;
-struct grant_deadline;
+struct grant;
 
 /// A task that renews a lease or a session. It is made before the store is asked for either, so that its beginning
 /// can't fail.
@@ -49,6 +50,46 @@ enum class grant_state : std::uint8_t {
   lost,       ///< not trusted any more
 };
 
+/// What became of a loss. A holder is notified once.
+enum class loss_notice : std::uint8_t {
+  none,   ///< not lost, or the holder does not know yet
+  begun,  ///< the holder's token is stopped, or will be at once; its callbacks may still run
+  done,   ///< the callbacks have ended
+};
+
+/// The deadline of a lease that does not end with its session: by its own expiry or by max_hold. It leaves the heap
+/// before its grant is destroyed, because it is there only while the grant is held.
+struct grant_deadline {
+  explicit grant_deadline(grant& whose) noexcept : of(whose) {}
+
+  grant& of;
+  deadline_heap<grant_deadline>::link link{};  // guarded by the mutex of grant_lifecycle
+  std::shared_ptr<upkeep> renewal{};           // if the engine renews the expiry in the row
+};
+
+/// What background_work knows of a grant that it frees. It lies in the grant, so that handing one over cannot fail.
+struct grant_deferral {
+  static constexpr instant reported = instant::min();
+
+  std::shared_ptr<grant> next{};  // in a list
+  instant next_try{};
+  instant give_up{};
+  /// release: its caller still waits for the result until then; `reported` once the result was reported.
+  instant report_by = reported;
+  bool cancels = false;     // it is cancelled by session and nonce; otherwise it is released by session and fence
+  bool unanswered = false;  // release: an attempt of it may have been executed
+  bool trusted = false;     // release: it was trusted when the release began
+};
+
+/// The transactions of the application that a grant must outlive.
+struct grant_transactions {
+  std::uint32_t open = 0;         // the key is not freed before they end
+  std::uint32_t verified = 0;     // those of them that verified it, and have the row locked
+  std::thread::id verified_on{};  // the thread of the last of these
+};
+
+/// Three mutexes guard members: that of its shard in held_locks, that of session_keeper, and that of background_work. The
+/// other members are atomic, or set before other threads can see the grant.
 struct grant : std::enable_shared_from_this<grant> {
   grant(std::shared_ptr<service_core> core, lock_key name);
   ~grant();
@@ -66,59 +107,39 @@ struct grant : std::enable_shared_from_this<grant> {
   instant granted_at{};
   instant cap{instant::max()};  // max_hold
   trust own_end{};              // for a separate expiry
+  /// Made before the request if it has a separate deadline.
+  std::unique_ptr<grant_deadline> deadline{};
 
   /// The address of the lease that was granted, without those that entered again. A thread's own owner enters again
   /// only if that is on its stack. null if it has none, or has ended. by_mutex: only its owner can end it.
   std::atomic<const void*> anchor{nullptr};
   static const char by_mutex;
 
+  std::atomic<instant> lost_at{instant{}};  // when the loss was noticed; zero if it wasn't
   // A service may hold very many of these, so small members are kept together.
   lease_kind kind = lease_kind::session;
   bool renewable = false;  // renewal::manual
   bool in_order = false;   // fairness::fifo: others may have registered for it at any time
   bool fenced = true;      // capabilities::fence; otherwise `fence` names the grant, and is internal
+  bool lasting = false;    // its cancellation: no end of a connection makes it certain, so it is retried to the end
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
-  std::atomic<instant> lost_at{instant{}};  // when the loss was noticed; zero if it wasn't
-  std::atomic<bool> notified{false};        // its holder was notified of the loss, and the callbacks have ended
-  bool listed = false;                      // it is in held_locks; guarded by its shard
-  bool outlived = false;  // guarded by its shard: it has no lease, its transactions have ended, and it is being freed
-  bool linked = false;    // it is in the list of its session; guarded by the mutex of session_keeper
 
-  /// Guarded by the shard of held_locks, except that an inner lease ends without it (leave_inner()).
+  // Guarded by the shard, except that an inner lease ends without it (leave_inner()). Without a lease and a transaction
+  // it is being freed.
   std::atomic<std::uint32_t> leases{1};
-  // Guarded by the shard of held_locks:
-  std::uint32_t transactions = 0;  // open ones; the key is not freed before they end
-  std::uint32_t verified = 0;      // those of them that verified it, and have the row locked
-  std::thread::id verified_on{};   // the thread of the last of these
+  // Guarded by the shard:
+  grant_transactions transactions{};
   grant* same_bucket = nullptr;
-  grant* next_of_owner = nullptr;
-  grant** link_of_owner = nullptr;  // the pointer to this one
+  list_link<grant> of_owner{};  // linked while it is in held_locks
 
   // Guarded by the mutex of session_keeper:
-  grant* previous = nullptr;
-  grant* next = nullptr;
-
-  /// Set before the request, if it has a separate deadline.
-  std::unique_ptr<grant_deadline> deadline{};
-  /// Set before the request, if that deadline is an expiry in its row: the task that renews it.
-  std::shared_ptr<upkeep> renewal{};
-
-  // Guarded by the mutex of notifier:
-  std::shared_ptr<grant> next_notified{};
+  list_link<grant> of_session{};
 
   // Guarded by the mutex of background_work:
-  std::shared_ptr<grant> next_deferred{};
-  std::shared_ptr<doubt> in_doubt{};  // cancel: the connection that may still run the attempt
-  instant deferred_at{};
-  instant earliest{};    // release of a lost one: when its margin has passed
-  instant not_before{};  // before that time only if its holder was notified
-  instant give_up{};
-  bool cancels = false;     // it is cancelled by session and nonce; otherwise it is released by session and fence
-  bool lasting = false;     // cancel: no end of the connection makes it certain, so it is retried until give_up
-  bool unanswered = false;  // release: an attempt of it may have been executed
-  bool reported = true;     // release: its result was reported; later results are not
-  bool trusted = false;     // release: it was trusted when the release began
+  std::shared_ptr<grant> next_lost{};  // among those whose holders are to be notified
+  std::shared_ptr<doubt> in_doubt{};   // of an attempt without an answer: the connection that may still run it
+  grant_deferral deferral{};
 
   std::uint64_t hash() const noexcept { return key.hash(); }
   /// Returns null if its end has begun.
@@ -166,11 +187,6 @@ struct grant : std::enable_shared_from_this<grant> {
     const auto longest = extended ? std::max(ttl, own) : ttl;
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
-  /// When to give up, for a caller that retries. `answered`: the store has just replied. A lock that it could not be
-  /// asked about may exist until its own expiry.
-  instant given_up(bool answered) const noexcept {
-    return answered || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
-  }
   /// How long it can be trusted; 0 if it is lost.
   microseconds remaining(instant now) noexcept;
   /// Whether, by our clock, the server must have kept it until now, whatever its state is here.
@@ -183,14 +199,23 @@ struct grant : std::enable_shared_from_this<grant> {
   std::stop_token lost_token();
   /// Notifies the holder of the loss: requests stop on its token, and so runs the callbacks.
   void notify_holder() noexcept;
+  /// Whether that has ended.
+  bool holder_notified() const noexcept { return notice_.load() == loss_notice::done; }
 
  private:
-  std::atomic<bool> loss_notified_{false};
+  std::atomic<loss_notice> notice_{loss_notice::none};
   std::atomic<std::stop_source*> lost_{nullptr};  // made when somebody asks for it
 };
 
-/// Waiting grants, first in, first out. Links through a member of theirs, so it allocates nothing.
-template <std::shared_ptr<grant> grant::*next>
+struct linked_by_loss {
+  static std::shared_ptr<grant>& next(grant& of) noexcept { return of.next_lost; }
+};
+struct linked_by_deferral {
+  static std::shared_ptr<grant>& next(grant& of) noexcept { return of.deferral.next; }
+};
+
+/// Waiting grants, first in, first out. It links through a member of theirs, so it allocates nothing.
+template <class Links>
 class grant_list {
  public:
   grant_list() = default;
@@ -203,27 +228,28 @@ class grant_list {
   bool empty() const noexcept { return first_ == nullptr; }
   grant& front() const noexcept { return *first_; }
   bool has_attempt(const id128& session, std::uint64_t nonce) const noexcept {
-    for (const auto* at = first_.get(); at != nullptr; at = (at->*next).get()) {
+    for (auto* at = first_.get(); at != nullptr; at = Links::next(*at).get()) {
       if (at->is_attempt(session, nonce)) return true;
     }
     return false;
   }
   void push_back(std::shared_ptr<grant> grant) noexcept {
     auto* const last = grant.get();
-    (last_ == nullptr ? first_ : last_->*next) = std::move(grant);
+    (last_ == nullptr ? first_ : Links::next(*last_)) = std::move(grant);
     last_ = last;
   }
-  /// Inserts it before the first one that is freed later, which is at the end if they come in order.
-  void insert_by_earliest(std::shared_ptr<grant> grant) noexcept {
-    if (last_ == nullptr || last_->earliest <= grant->earliest) return push_back(std::move(grant));
+  /// Inserts it before the first one for which `follows` returns true, which must hold for all behind that one as well.
+  template <class Follows>
+  void insert(std::shared_ptr<grant> grant, const Follows& follows) noexcept {
+    if (last_ == nullptr || !follows(*last_)) return push_back(std::move(grant));
     auto* at = &first_;
-    while ((*at)->earliest <= grant->earliest) at = &((**at).*next);
-    (*grant).*next = std::move(*at);
+    while (!follows(**at)) at = &Links::next(**at);
+    Links::next(*grant) = std::move(*at);
     *at = std::move(grant);
   }
   std::shared_ptr<grant> pop_front() noexcept {
     auto grant = std::move(first_);
-    first_ = std::move((*grant).*next);
+    first_ = std::move(Links::next(*grant));
     if (first_ == nullptr) last_ = nullptr;
     return grant;
   }
@@ -231,15 +257,6 @@ class grant_list {
  private:
   std::shared_ptr<grant> first_{};
   grant* last_ = nullptr;
-};
-
-/// The local deadline of a grant. Guarded by the mutex of grant_lifecycle. It is in the heap only while its grant is
-/// held, so it leaves the heap before the grant is destroyed.
-struct grant_deadline {
-  explicit grant_deadline(grant& whose) noexcept : of(whose) {}
-
-  grant& of;
-  deadline_heap<grant_deadline>::link link{};
 };
 
 }  // namespace dlock::engine

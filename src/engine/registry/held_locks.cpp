@@ -14,7 +14,7 @@ grant*& held_locks::list_of(shard& shard, const owner_state& owner) noexcept {
 
 template <class Use>
 void held_locks::for_each_of(shard& shard, const owner_state& owner, const Use& use) {
-  for (auto* each = list_of(shard, owner); each != nullptr; each = each->next_of_owner) {
+  for (auto* each = list_of(shard, owner); each != nullptr; each = each->of_owner.next()) {
     if (each->owner.get() == &owner && each->leases != 0) use(*each);
   }
 }
@@ -23,19 +23,13 @@ void held_locks::add(grant& grant) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
   in.grants.add(grant);
-  auto*& first = list_of(in, *grant.owner);
-  grant.next_of_owner = std::exchange(first, &grant);
-  grant.link_of_owner = &first;
-  if (grant.next_of_owner != nullptr) grant.next_of_owner->link_of_owner = &grant.next_of_owner;
-  grant.listed = true;
+  list_link<engine::grant>::add(list_of(in, *grant.owner), grant, &engine::grant::of_owner);
   ++grant.owner->grants;
 }
 
 bool held_locks::unlist(shard& shard, grant& grant) noexcept {
-  if (!std::exchange(grant.listed, false)) return false;
+  if (!list_link<engine::grant>::remove(grant, &engine::grant::of_owner)) return false;
   shard.grants.remove(grant);
-  *grant.link_of_owner = grant.next_of_owner;
-  if (grant.next_of_owner != nullptr) grant.next_of_owner->link_of_owner = grant.link_of_owner;
   --grant.owner->grants;
   return true;
 }
@@ -59,7 +53,7 @@ held_locks::found held_locks::find(const owner_state& owner, const lock_key& key
     result.held = std::move(alive);
     result.within_reach = within_reach;
     result.without_lease = each.leases.load(std::memory_order_relaxed) == 0;
-    result.being_freed = each.outlived;
+    result.being_freed = result.without_lease && each.transactions.open == 0;
     return within_reach;
   });
   if (!enter || !result.within_reach || result.being_freed) return result;
@@ -91,13 +85,13 @@ held_locks::leave_result held_locks::leave(grant& grant, bool in_transaction) no
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
   if (--grant.leases > 0) return leave_result::inner;
-  if (grant.transactions > 0 || in_transaction) {
+  if (grant.transactions.open > 0 || in_transaction) {
     // Until the outcome the thread that holds it may enter it again at any place.
     grant.anchor.store(is_own_owner(*grant.owner) ? end_of_own_stack() : nullptr);
   }
-  if (grant.transactions > 0) return leave_result::later;
+  if (grant.transactions.open > 0) return leave_result::later;
   if (in_transaction) {
-    ++grant.transactions;
+    ++grant.transactions.open;
     return leave_result::asks;
   }
   unlist(in, grant);
@@ -107,35 +101,31 @@ held_locks::leave_result held_locks::leave(grant& grant, bool in_transaction) no
 held_locks::leave_result held_locks::leave_after_all(grant& grant) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (--grant.transactions > 0 || grant.leases > 0) return leave_result::later;  // it was entered again meanwhile
+  if (--grant.transactions.open > 0 || grant.leases > 0) return leave_result::later;  // it was entered again meanwhile
   unlist(in, grant);
   return leave_result::last;
 }
 
 void held_locks::outlive_transaction(grant& grant) noexcept {
   const base::lock_guard lock(shard_of(grant.key).mutex);
-  ++grant.transactions;
-  ++grant.verified;
-  grant.verified_on = std::this_thread::get_id();
+  ++grant.transactions.open;
+  ++grant.transactions.verified;
+  grant.transactions.verified_on = std::this_thread::get_id();
 }
 
 bool held_locks::transaction_ended(grant& grant, bool verified) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (verified) --grant.verified;
-  if (--grant.transactions > 0 || grant.leases > 0) return false;
-  if (grant.state.load() !=
-      grant_state::held) {  // it was lost: there is nothing to free, and the service may have ended
-    unlist(in, grant);
-    return false;
-  }
-  grant.outlived = true;
-  return true;
+  if (verified) --grant.transactions.verified;
+  if (--grant.transactions.open > 0 || grant.leases > 0) return false;
+  if (grant.state.load() == grant_state::held) return true;
+  unlist(in, grant);  // it was lost: there is nothing to free, and the service may have ended
+  return false;
 }
 
 bool held_locks::verified_here(grant& grant) noexcept {
   const base::lock_guard lock(shard_of(grant.key).mutex);
-  return grant.verified > 0 && grant.verified_on == std::this_thread::get_id();
+  return grant.transactions.verified > 0 && grant.transactions.verified_on == std::this_thread::get_id();
 }
 
 void held_locks::abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
@@ -151,7 +141,7 @@ void held_locks::abandon(const owner_state& owner, const std::function<bool(cons
       }
     } done{in, mine, mine.size()};
     for_each_of(in, owner, [&](grant& each) {
-      if (each.transactions > 0 || !wanted(each)) return;
+      if (each.transactions.open > 0 || !wanted(each)) return;
       if (auto alive = each.alive()) mine.push_back(std::move(alive));
     });
   }
@@ -160,7 +150,7 @@ void held_locks::abandon(const owner_state& owner, const std::function<bool(cons
 bool held_locks::drop_if_sole(grant& grant) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
-  if (grant.leases != 1 || grant.transactions > 0) return false;
+  if (grant.leases != 1 || grant.transactions.open > 0) return false;
   grant.leases = 0;
   unlist(in, grant);
   return true;
@@ -168,12 +158,12 @@ bool held_locks::drop_if_sole(grant& grant) noexcept {
 
 bool held_locks::sole(grant& grant) noexcept {
   const base::lock_guard lock(shard_of(grant.key).mutex);
-  return grant.leases == 1 && grant.transactions == 0;
+  return grant.leases == 1 && grant.transactions.open == 0;
 }
 
 bool held_locks::pinned_by_transaction(grant& grant) noexcept {
   const base::lock_guard lock(shard_of(grant.key).mutex);
-  return grant.transactions > 0;
+  return grant.transactions.open > 0;
 }
 
 void held_locks::find_own(const owner_state& owner, std::vector<std::shared_ptr<grant>>& all) {

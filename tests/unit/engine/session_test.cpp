@@ -176,7 +176,7 @@ class keeper_fixture : public executor_fixture {
 
   engine::service_context shared{service_options{.time = &clock}};
   run_executor at{store, clock, 2};
-  engine::notifier news{shared, [] {}, [] {}};
+  engine::notifier news{shared, [] {}, [] { return nullptr; }, [] {}};
   std::function<void()> at_loss{};  // called for each grant that is lost
   std::function<void(const std::shared_ptr<engine::session>&)> at_renewal = [](const auto&) {};  // when it begins
   bool has_memory = true;
