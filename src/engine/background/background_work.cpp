@@ -12,10 +12,10 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds timeout = 2s;  // of one statement
-/// Between two tries of one. The first is for releases whose caller would still be waiting, the second for those of
-/// them that have met a locked row.
+/// The pauses between two tries, by level: for releases whose caller may still wait, for those of them that have met a
+/// locked row, and for everything else.
 constexpr std::array<microseconds, 3> pauses{5ms, 50ms, 500ms};
-/// After nothing could be sent at all.
+/// The pause after no connection could be had, and between two tries to delete the row of a session.
 constexpr microseconds unreachable_pause = 500ms;
 constexpr auto reported = grant_deferral::reported;
 
@@ -86,7 +86,7 @@ void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr
     first = doubt->open++ == 0;
     if (first) doubt->counted = grant->pin.get();
   }
-  // Counted once, however many were lost with the connection.
+  // The session counts a broken connection once, however many attempts were lost with it.
   if (first) sessions_.add_in_doubt(grant->pin.get(), now);
   grant->deferral.cancels = true;
   grant->deferral.give_up = give_up;
@@ -101,7 +101,7 @@ void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr
 void background_work::close(const std::shared_ptr<session>& session, std::shared_ptr<grant> notify_first,
                             instant earliest, instant not_before, instant give_up, instant now) noexcept {
   lock_type lock(mutex_);
-  if (ending_ && now < earliest) return;  // its row is left to its expiry
+  if (ending_ && now < earliest) return;  // its row stays until its expiry
   session->notify_first = std::move(notify_first);
   session->earliest = earliest;
   session->not_before = not_before;
@@ -116,7 +116,7 @@ instant background_work::margin_end(const grant& lost) const noexcept {
   return lost.lost_at.load() + margin_for(lost.ttl, shared_.options.margin);
 }
 
-/// Of a lost grant whose release has not been tried.
+/// For a lost grant whose release has not been tried.
 instant background_work::time_of(const grant& lost) const noexcept {
   const auto end = margin_end(lost);
   return ending_ || lost.holder_notified() ? end : std::max(end, lost.lost_at.load() + longest_notice);
@@ -154,8 +154,9 @@ void background_work::prepare(work& into, instant now) noexcept {
   auto& send = into.send;
   send.priority = priority::frees;
   send.in_background(*this, &into, now + limit, limit);
-  // Rule 6: first see the old connection gone, then cancel. The other way round it could run afterwards.
-  if (grant.deferral.cancels && grant.in_doubt != nullptr && !grant.lasting && send.what != statement::kind::terminate) {
+  // Rule 6: first see the old connection gone, then cancel. In the other order the attempt could run after it.
+  if (grant.deferral.cancels && grant.in_doubt != nullptr && !grant.lasting &&
+      send.what != statement::kind::terminate) {
     send.what = statement::kind::terminate;
     send.lost = grant.in_doubt;
   } else {
@@ -167,7 +168,7 @@ void background_work::prepare(work& into, instant now) noexcept {
 }
 
 void background_work::pump(instant now) noexcept {
-  // What comes while others are under way waits for company: it goes out by the same statement.
+  // What comes while many are under way waits, so that several share the next statement.
   if (!has_room() || (now < hold_until_ && !ending_)) return;
   std::array<statement*, most_at_once> out{};
   std::size_t count = 0;
@@ -181,7 +182,7 @@ void background_work::pump(instant now) noexcept {
     ++closing_;
     mutex_.unlock();
     auto& self = *session;
-    self.next_closing = std::move(session);  // it keeps itself until it is answered
+    self.next_closing = std::move(session);  // the session owns itself until the answer
     statements_.submit(self.closing);
     mutex_.lock();
   }
@@ -219,9 +220,9 @@ bool background_work::resolved(const work& done, release_result& result) noexcep
   if (answer == outcome::yes) return true;
   if (answer == outcome::unknown) grant.deferral.unanswered = true;
   if (answer != outcome::no) return false;
-  // Nothing to cancel: that is final only if it could not run any more by then.
+  // There was nothing to cancel. That is final only if the attempt could not run any more by then.
   if (grant.deferral.cancels) return !grant.lasting && done.gone;
-  // After a try without an answer, "no" may just mean that it had been done.
+  // After a try without an answer, "no" may mean that this try has freed the key.
   if (!grant.deferral.unanswered) result = release_result::lost;
   return true;
 }
@@ -229,7 +230,7 @@ bool background_work::resolved(const work& done, release_result& result) noexcep
 void background_work::answered(statement& statement) noexcept {
   const auto now = statement.answered_at;
   const auto why = std::move(statement.answer.why);
-  std::shared_ptr<grant> grant;  // ends without the lock: its end may be the end of a good deal more
+  std::shared_ptr<grant> grant;  // destroyed after the mutex is unlocked, because that may destroy the whole core
   lock_type lock(mutex_);
   if (statement.what == statement::kind::session) {
     closed(*static_cast<session*>(statement.about), now);
@@ -245,7 +246,7 @@ void background_work::answered(statement& statement) noexcept {
     const bool sent = statement.sent;
     auto result = release_result::freed;
     const bool done = sent && resolved(mine, result);
-    grant = std::move(mine.about);  // from here on the place may be used for another one
+    grant = std::move(mine.about);  // from here on `mine` may serve another grant
     --under_way_;
     if (done) {
       finish(grant, result, why, now);
@@ -283,7 +284,7 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
 void background_work::try_again(const std::shared_ptr<grant>& grant, bool answered, const fault& why,
                                 instant now) noexcept {
   auto& mine = grant->deferral;
-  // A lease under a session that is over is free for others as it is.
+  // A lease under a session that is over needs no cancellation: others can already take its key.
   const bool moot = mine.cancels && grant->kind == lease_kind::session && grant->pin->deadline.remaining(now) == 0us;
   if (moot || ending_ || now >= end_of_tries(*grant, answered)) {
     if (!mine.cancels && mine.report_by == reported) {
@@ -322,7 +323,7 @@ instant background_work::next_time(instant now) const noexcept {
   if (next == instant::max()) return next;
   if (!ending_) next = std::max(next, hold_until_);
   if (next > now) return next;
-  // It is due. Without room, the answer that makes some sends it.
+  // It is due. If there is no room, the next answer makes room and sends it.
   return has_room() ? now + 1ms : instant::max();
 }
 
@@ -333,7 +334,7 @@ instant background_work::tick(instant now) noexcept {
 }
 
 void background_work::begin_end(instant now, instant until) noexcept {
-  grant_list<linked_by_deferral> remaining;  // ends without the lock
+  grant_list<linked_by_deferral> remaining;  // destroyed after the mutex is unlocked
   std::shared_ptr<session> open;
   lock_type lock(mutex_);
   ending_ = true;
@@ -358,7 +359,7 @@ void background_work::begin_end(instant now, instant until) noexcept {
   }
   pump(now);
   lock.unlock();
-  // Their rows are left. Each grant holds its session.
+  // Their rows stay until their expiry. A grant owns its session, so the sessions must not own grants any more.
   for (; open != nullptr; open = std::exchange(open->next_closing, nullptr)) open->notify_first.reset();
 }
 

@@ -16,17 +16,17 @@
 
 namespace dlock::engine {
 
-/// What became of a release.
+/// The result of a release.
 enum class release_result : std::uint8_t {
-  freed,  ///< or there is an inner lease left
-  lost,   ///< it was not ours any more
-  later,  ///< there was no answer; the background goes on
+  freed,  ///< the key is free, or an inner lease remains
+  lost,   ///< the grant was not ours any more
+  later,  ///< the store did not answer; the background tries again
 };
 
-/// Frees in the background what could not be freed at once: releases after transactions, of lost leases, and those that
-/// got no answer; attempts of unknown outcome; rows of sessions that are over. Each has its own next time and an end,
-/// and as many as there are go out together. It also keeps the lost grants until the notifier takes them. Adding never
-/// fails. Thread safety: all functions from any thread.
+/// Frees in the background what could not be freed at once: grants whose transaction has ended, lost grants, releases
+/// without an answer, attempts of unknown outcome, and rows of sessions that are over. Each has a time for its next try
+/// and an end of all tries. What is due at the same time goes out together. It also keeps the lost grants until the
+/// notifier takes them. Adding never fails. Thread safety: all functions may be called from any thread.
 class background_work final : public statement_owner {
  public:
   /// How long a lost key waits at most for the notification of its holder before it is freed. In each case it waits for
@@ -34,44 +34,46 @@ class background_work final : public statement_owner {
   static constexpr microseconds longest_notice = std::chrono::seconds{1};
 
   struct hooks {
-    /// A release that had not been reported was answered, or takes too long. Without a lock.
+    /// A release whose result was not reported yet was answered, or takes too long. Called without a lock.
     std::function<void(const std::shared_ptr<grant>&, release_result, const fault&, instant)> released;
-    /// open_releases() is less than it was. Without a lock.
+    /// open_releases() has become less. Called without a lock.
     std::function<void()> fewer;
-    /// tick() is wanted by then.
+    /// tick() must be called no later than then.
     std::function<void(instant)> sooner;
-    /// After begin_end(): nothing is left.
+    /// Called after begin_end(), when nothing remains.
     std::function<void()> drained;
   };
 
   background_work(service_context& shared, statement_executor& statements, session_keeper& sessions, notifier& news,
                   hooks callbacks);
 
-  /// Its last lease has ended, and so has the transaction that it had to outlive: at once, before everything else.
+  /// Releases, before everything else, a grant whose last lease has ended, and whose transaction has ended too.
   void release_now(std::shared_ptr<grant> grant, instant now) noexcept;
-  /// A release that was reported without an answer, or of a grant that was never handed out.
+  /// Releases a grant whose release was already reported without an answer, or that no caller ever got.
   void release_later(std::shared_ptr<grant> grant, instant now) noexcept;
   /// Releases a lost grant a margin after `lost_at`, once its holder was notified, or longest_notice after `lost_at` if
   /// a callback of the holder blocks.
   void release_lost(std::shared_ptr<grant> grant, instant now) noexcept;
-  /// The notifier is to notify its holder.
+  /// Has the notifier notify the holder of a lost grant.
   void notify_holder(std::shared_ptr<grant> lost) noexcept;
-  /// For the notifier: the next of those grants, or null.
+  /// Takes the next of those grants, for the notifier. null if there is none.
   std::shared_ptr<grant> next_lost() noexcept;
-  /// An attempt of unknown outcome (rule 6). `doubt`: the connection that may still run it; null: it has been answered.
+  /// Cancels an attempt of unknown outcome (rule 6). `doubt` is the connection that may still run it, or null if the
+  /// attempt was answered.
   void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now) noexcept;
-  /// Deletes the row of a session that is over; likewise.
+  /// Deletes the row of a session that is over, from `earliest` on, once the holder of `notify_first` was notified, or
+  /// from `not_before` on if a callback of that holder blocks.
   void close(const std::shared_ptr<session>& session, std::shared_ptr<grant> notify_first, instant earliest,
              instant not_before, instant give_up, instant now) noexcept;
 
-  /// Whether it is still to free that attempt.
+  /// Whether it still has to free that attempt.
   bool has_attempt(const id128& session, std::uint64_t nonce) noexcept;
-  /// Releases that are not done.
+  /// The number of releases that have not ended.
   std::size_t open_releases() const noexcept { return releases_.load(); }
 
-  /// Sends what is due. Returns when to come back.
+  /// Sends what is due. Returns when to call it again.
   instant tick(instant now) noexcept;
-  /// Tries everything once more and ends, no later than at `until`. What must not be freed by then is left to its
+  /// Tries everything once more and ends, no later than at `until`. What must not be freed by then stays until its
   /// expiry.
   void begin_end(instant now, instant until) noexcept;
 
@@ -79,7 +81,7 @@ class background_work final : public statement_owner {
   struct work {
     statement send{};
     std::shared_ptr<grant> about{};
-    bool gone = false;  ///< before it was sent, the connection that is in doubt was
+    bool gone = false;  ///< the connection in doubt was gone before `send` was sent
   };
   static constexpr std::size_t most_at_once = 64;
   static constexpr std::size_t levels = 3;
@@ -91,13 +93,13 @@ class background_work final : public statement_owner {
   instant margin_end(const grant& lost) const noexcept;
   instant time_of(const grant& lost) const noexcept DLOCK_REQUIRES(mutex_);
   instant time_of(const session& over) const noexcept DLOCK_REQUIRES(mutex_);
-  /// Leaves the lock open. Not analysed: of a lock that is handed in, clang does not know what it locks.
+  /// Unlocks the mutex. Clang can't analyse it, because it does not know which mutex a lock that is passed in locks.
   void pump_and_tell(lock_type& lock, instant now) noexcept DLOCK_REQUIRES(mutex_) DLOCK_NO_THREAD_SAFETY_ANALYSIS;
   void answered(statement& statement) noexcept override;
   void closed(session& session, instant now) noexcept DLOCK_REQUIRES(mutex_);
-  /// Whether it is done with, and how. False: it must be tried again.
+  /// Whether the attempt has a final result, which it sets. Otherwise it must be tried again.
   static bool resolved(const work& done, release_result& result) noexcept;
-  // These four open the lock meanwhile.
+  // These four unlock the mutex meanwhile.
   void finish(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
   void try_again(const std::shared_ptr<grant>& grant, bool answered, const fault& why, instant now) noexcept
@@ -122,7 +124,7 @@ class background_work final : public statement_owner {
   grant_list<linked_by_deferral> now_ DLOCK_GUARDED_BY(mutex_){};   // release_now
   grant_list<linked_by_deferral> lost_ DLOCK_GUARDED_BY(mutex_){};  // release_lost, first try; by margin_end()
   grant_list<linked_by_loss> unnotified_ DLOCK_GUARDED_BY(mutex_){};
-  /// Each has one pause, so that its first is due first.
+  /// All entries of a level have the same pause, so the first entry is due first.
   std::array<grant_list<linked_by_deferral>, levels> retries_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<session> closings_ DLOCK_GUARDED_BY(mutex_){};  // links through next_closing
   std::size_t closing_ DLOCK_GUARDED_BY(mutex_) = 0;              // of them under way

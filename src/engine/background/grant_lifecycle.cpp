@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 void grant_lifecycle::make_room(grant& grant) {
   if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
     grant.deadline = std::make_unique<grant_deadline>(grant);
-  if (grant.kind == lease_kind::column && grant.deadline->renewal == nullptr) grant.deadline->renewal = renewal_of_(grant);
+  if (grant.kind == lease_kind::column && grant.deadline->renewal == nullptr)
+    grant.deadline->renewal = renewal_of_(grant);
 }
 
 bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) noexcept {
@@ -31,11 +32,11 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
 
 void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) noexcept {
   const bool by_session = grant->kind == lease_kind::session;
-  if (by_session && grant->cap == instant::max()) return;  // its session's deadline is all it has
+  if (by_session && grant->cap == instant::max()) return;  // it has no other deadline than its session's
   const auto when = by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now));
   {
     const base::lock_guard lock(mutex_);
-    // It may have been lost already, and then it has been taken out.
+    // If it was lost meanwhile, gone() has removed or will remove its deadline.
     if (grant->state.load() != grant_state::held || !timers_.set(*grant->deadline, when)) return;
   }
   sooner_(when);
@@ -54,7 +55,7 @@ instant grant_lifecycle::tick(instant now) noexcept {
         lost(due, due->why(now), now);
       }
     }
-    due.reset();  // may be the end of it, and of a good deal more
+    due.reset();  // without the lock, because that may destroy the whole core
     lock.lock();
   }
   return timers_.first();
@@ -76,7 +77,8 @@ void grant_lifecycle::lost(const std::shared_ptr<grant>& grant, loss_reason reas
 }
 
 loss_reason grant_lifecycle::not_ours(grant& grant, instant now) noexcept {
-  // While the server had to keep it, somebody has broken in. Otherwise it ran out, be it on the way of that statement.
+  // While the server had to keep it, only another program can have overwritten the row. Otherwise the lease expired,
+  // perhaps while that statement was under way.
   return grant.outlives(now) ? loss_reason::taken_over : grant.why(now);
 }
 
@@ -85,7 +87,7 @@ bool grant_lifecycle::begin_release(grant& grant, bool& trusted, instant now) no
   if (!trusted) grant.set_reason(grant.why(now));
   auto held = grant_state::held;
   const bool ours = grant.state.compare_exchange_strong(held, grant_state::releasing);
-  trusted = trusted && ours;  // it may have been lost since, and then it is no longer counted
+  trusted = trusted && ours;  // it may have been lost in between
   return ours;
 }
 
@@ -100,7 +102,7 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
   grant->turn.hand_on(freed && grant->min_hold.load().count() == 0);
   no_longer_held();
   if (!trusted) background_.notify_holder(grant);  // before gone(), which may end the notifier
-  table_.drop(*grant);              // before its owner learns that it is over
+  table_.drop(*grant);                             // before its owner learns that it is over
   event happened{.key = grant->key.view(), .fence = grant->fence_shown(), .held = now - grant->granted_at};
   bool tells = true;
   if (result == release_result::lost && trusted) {
@@ -121,14 +123,15 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
 }
 
 void grant_lifecycle::leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused) noexcept {
-  if (table_.leave(*grant, false) != held_locks::leave_result::last || !begin_release(*grant, grant->deferral.trusted, now))
+  if (table_.leave(*grant, false) != held_locks::leave_result::last ||
+      !begin_release(*grant, grant->deferral.trusted, now))
     return;
   if (unused) grant->min_hold = microseconds{0};
   background_.release_now(grant, now);
 }
 
-// The two halves of the end of a grant, each exactly once. Between them its holder may be notified, and another
-// thread may then end the service, which must not count the grant as held.
+// The end of a grant has two halves, and each happens once. Between them its holder may be notified, and another thread
+// may then end the service, which must not count the grant as held.
 
 void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 

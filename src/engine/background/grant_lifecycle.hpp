@@ -15,13 +15,14 @@
 
 namespace dlock::engine {
 
-/// What keeps the registry that a grant stands in: its session, its deadlines, its owner, the count of what is held. A
-/// grant comes in once, when the store has said yes, and goes once, by a release or a loss. Nothing in here can fail,
-/// or sends anything by itself. Thread safety: all functions from any thread.
+/// Enters grants into the registries and removes them: the list of the session, the deadlines, the locks of the owner,
+/// the count of held locks. A grant comes in once, when the store has granted it, and goes once, by a release or a
+/// loss. No function except make_room() can fail, and none sends anything by itself. Thread safety: all functions may
+/// be called from any thread.
 class grant_lifecycle {
  public:
-  /// `on_change`: held() or any() has become less. `on_sooner`: tick() is wanted by then. `renewal_of`: makes the task
-  /// that renews a lease with a separate expiry.
+  /// `on_change` is called when held() or any() has become less, `on_sooner` when tick() must be called no later than
+  /// then. `renewal_of` makes the task that renews a lease with a separate expiry.
   grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, background_work& background,
                   notifier& news, std::function<void()> on_change, std::function<void(instant)> on_sooner,
                   std::function<std::shared_ptr<upkeep>(grant&)> renewal_of)
@@ -34,36 +35,38 @@ class grant_lifecycle {
         sooner_(std::move(on_sooner)),
         renewal_of_(std::move(renewal_of)) {}
 
-  /// What admit() needs. Allocates, so it comes before the sending.
+  /// Allocates what admit() needs, before the take is sent.
   void make_room(grant& grant);
-  /// The store has granted it. False: its session is over, and it must be given back.
+  /// Enters a grant of the store. Returns false if its session is over; then the caller must give the key back.
   bool admit(const std::shared_ptr<grant>& grant, instant now) noexcept;
-  /// Sets its local deadline anew, after an extension by hand: that of an expiry of its own, or of max_hold. (Those of
-  /// sessions are session_keeper's.)
+  /// Sets the local deadline of its separate expiry, or of max_hold, again after an extension by hand. (session_keeper
+  /// has the deadlines of sessions.)
   void watch(const std::shared_ptr<grant>& grant, instant now) noexcept;
-  /// Ends those whose deadline has come, without I/O or code of the user's, so it is never late because of either.
-  /// Returns when to come back.
+  /// Expires grants whose deadline has passed. It does no I/O and runs no user code, so neither can delay it. Returns
+  /// when to call it again.
   instant tick(instant now) noexcept;
-  /// It may not be trusted any more. Only the first call counts. Notifies its holder, then releases it.
+  /// Ends a grant that must not be trusted any more: has its holder notified, and then has the key released. Only the
+  /// first call counts.
   void lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept;
 
-  /// Rule 4: trust ends before the release is sent. False: it was lost, and others release it. `trusted`: it was until
-  /// now.
+  /// Ends trust before the release is sent (rule 4). Returns false if the grant was lost, so that others release it.
+  /// Sets whether it was trusted until now.
   bool begin_release(grant& grant, bool& trusted, instant now) noexcept;
-  /// The release has ended thus. Reports it to the observer, on this thread or (`here` false) on that of the notifier.
+  /// Ends a release with that result. Reports it to the observer, on this thread or, if `here` is false, on the thread
+  /// of the notifier.
   release_result end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted, const fault& why,
                              instant now, bool here) noexcept;
 
-  /// A lease ends and no caller waits for its release: the rest is done in the background. `unused`: it was granted,
-  /// and never handed out, so no min_hold counts.
+  /// Ends a lease for whose release no caller waits: the background releases it. `unused`: no caller ever got the
+  /// lease, so its min_hold does not count.
   void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
 
-  /// Why the row is not the grant's any more, which a statement has found that was answered just now.
+  /// Why the row does not belong to the grant any more, as the answer of a statement has just shown.
   DLOCK_EXPORT static loss_reason not_ours(grant& grant, instant now) noexcept;
 
-  /// Held, and neither released nor lost.
+  /// The number of grants that are held, and neither released nor lost.
   std::size_t held() const noexcept { return static_cast<std::size_t>(counted_.load() % ending); }
-  /// Held, or in the registry still.
+  /// Whether a grant is held, or still in a registry.
   bool any() const noexcept { return counted_.load() > 0; }
   /// How long this process has had which key.
   tenure_tracker& history() noexcept { return history_; }
@@ -87,7 +90,7 @@ class grant_lifecycle {
   tenure_tracker history_{};
   wake_knowledge knowledge_{};
   static constexpr std::uint64_t ending = std::uint64_t{1} << 32U;
-  std::atomic<std::uint64_t> counted_{0};  // held, and times `ending`: those that are not, and are in the registry
+  std::atomic<std::uint64_t> counted_{0};  // held ones, plus `ending` for each one that has ended and is in a registry
 };
 
 }  // namespace dlock::engine

@@ -13,22 +13,22 @@
 namespace dlock::engine {
 
 /// Notifies holders of lost leases, and the observer of what happened in the background. A separate thread serves it,
-/// because users' callbacks may block or call back, and nothing else may wait for them. Thread safety: all
-/// functions from any thread; deliver() from one at a time.
+/// because callbacks of the application may block or call back, and nothing else may wait for them. Thread safety: any
+/// thread may call all functions, and deliver() one thread at a time.
 class notifier {
  public:
-  /// `on_posted`: deliver() has something to do. `next_lost`: takes the next lost grant whose holder is to be notified;
-  /// null if there is none. `on_notified`: the holder of the last one has been notified.
-  notifier(service_context& shared, std::function<void()> on_posted,
-           std::function<std::shared_ptr<grant>()> next_lost, std::function<void()> on_notified)
+  /// `on_posted` is called when deliver() has something to do. `next_lost` takes the next lost grant whose holder must
+  /// be notified; null if there is none. `on_notified` is called when a holder has been notified.
+  notifier(service_context& shared, std::function<void()> on_posted, std::function<std::shared_ptr<grant>()> next_lost,
+           std::function<void()> on_notified)
       : shared_(shared),
         posted_(std::move(on_posted)),
         next_lost_(std::move(next_lost)),
         notified_(std::move(on_notified)) {}
 
-  /// There is a lost grant.
+  /// `next_lost` has a lost grant.
   void note_loss() noexcept { posted_(); }
-  /// Counted at once. Not delivered while very many others wait to be delivered, or without memory.
+  /// Counts the event at once. It is not delivered if very many others wait for that, or if memory runs out.
   void post(const event& happened) noexcept;
 
   /// Notifies the holder of one lost grant, and then the observer of it; or delivers one event. Returns false if there
@@ -36,7 +36,7 @@ class notifier {
   bool deliver(instant now) noexcept;
 
  private:
-  /// An event that owns what it says.
+  /// An event with copies of its texts.
   struct notice {
     event says{};
     std::string key{};

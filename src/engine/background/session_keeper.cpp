@@ -10,8 +10,8 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// More connections that broke under attempts of one session whose outcomes are unknown end the session (rule 6). In an
-/// outage all connections break at once, and those that are made next may break as well: that alone must not end it.
+/// If more connections than this have broken under attempts of one session, the session ends (rule 6). In an outage all
+/// connections break at once, and the next ones may break as well: that alone must not end the session.
 std::size_t most_in_doubt(const service_options& options) noexcept { return 32 + 2 * options.connections; }
 }  // namespace
 
@@ -19,7 +19,7 @@ std::size_t most_in_doubt(const service_options& options) noexcept { return 32 +
 
 session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
   base::unique_lock lock(mutex_);
-  // Each time anew: another thread may open one while the end of the last one is reported.
+  // Searches again each time, because another thread may open one while the end of the last one is reported.
   for (auto found = sessions_.find(ttl); found != sessions_.end(); found = sessions_.find(ttl)) {
     const auto session = found->second;
     if (session->deadline.remaining(now) > 0us) {
@@ -33,8 +33,8 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
     waiter.next_ = std::exchange(waiting_, &waiter);
     return {};
   }
-  // Everything that may fail comes first, so that a session that the store has opened is renewed and in the list. The
-  // times are set when the answer is there.
+  // What may fail comes first, so that a session that the store has opened is always listed and renewed. The times are
+  // set when the answer is there.
   session_opening opens;
   opens.session_ =
       std::make_shared<engine::session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
@@ -96,7 +96,7 @@ void session_opening::ask(statement& into) const noexcept {
   into.session_action = session_verb::open;
   into.record = keeper_->shared_.record(session_->id, session_->ttl);
   into.counts = false;
-  // Made beside what follows: it must be there when a lease needs it.
+  // The connection for renewals is made meanwhile, so that it exists when the first renewal is due.
   keeper_->statements_.prepare_renewals();
 }
 
@@ -125,7 +125,7 @@ session_pin session_keeper::opened(session_opening& by, const statement& with, f
     }
     return {};
   }
-  // Rule 4: from the sending.
+  // Rule 4: the deadline counts from the sending.
   session->machine = session_machine(session->ttl, margin_for(session->ttl, shared_.options.margin), with.sent_at);
   session->deadline.reset(session->machine.deadline());
   bool used = false;
@@ -206,7 +206,7 @@ void session_keeper::end(const std::shared_ptr<session>& session, loss_reason re
   session->deadline.end();
   if (const auto at = sessions_.find(session->ttl); at != sessions_.end() && at->second == session) sessions_.erase(at);
   if (session->renewer != nullptr) session->renewer->wake();
-  leave_orphans(*session);  // before the lock is opened for the first time
+  leave_orphans(*session);  // before the mutex is unlocked for the first time
   std::shared_ptr<grant> last;
   while (auto lost = detach_first(*session)) {
     mutex_.unlock();
@@ -216,7 +216,7 @@ void session_keeper::end(const std::shared_ptr<session>& session, loss_reason re
   }
   mutex_.unlock();
   hooks_.over(session, last, reason, now);
-  last.reset();  // a grant ends without the lock: its pin needs it
+  last.reset();  // without the lock, because the pin of the grant locks it
   mutex_.lock();
 }
 
@@ -254,11 +254,11 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
       server_.clear();  // the next one counts as another
     }
     if (first) return;
-    ++changes_;  // what is being opened may be there
+    ++changes_;  // a session that is being opened may be on either server
   }
   retire_all(loss_reason::server_changed, now);
   std::vector<std::shared_ptr<grant>> others;
-  std::shared_ptr<grant> alive;  // not under the lock, should it be the last to hold one
+  std::shared_ptr<grant> alive;  // destroyed without the lock, because it may be the last owner
   try {
     const base::lock_guard lock(mutex_);
     for (grant* each = orphans_; each != nullptr; each = each->of_session.next()) {
@@ -266,7 +266,7 @@ void session_keeper::connected(const connection_identity& to, instant now) noexc
       if (alive != nullptr) others.push_back(std::move(alive));
     }
   } catch (const std::bad_alloc&) {
-    // Those that are left out end by their own expiry.
+    // The rest ends by its own expiry.
   }
   for (const auto& each : others) hooks_.lost(each, loss_reason::server_changed, now);
 }
@@ -294,7 +294,7 @@ bool session_keeper::is_own_without(const id128& id, std::uint64_t nonce) noexce
 // ---- how sessions are kept alive ------------------------------------------------------------------------------------
 
 namespace {
-/// Of one renewal: a quarter of the ttl, so that there is time for others before the deadline.
+/// The time limit of one renewal: a quarter of the ttl, so that there is time for more tries before the deadline.
 microseconds timeout_for(microseconds ttl) noexcept { return std::clamp<microseconds>(ttl / 4, 100ms, 10s); }
 }  // namespace
 
@@ -363,7 +363,7 @@ void session_keeper::renew_all(instant now) noexcept {
   const base::lock_guard lock(mutex_);
   for (const auto& [ttl, each] : sessions_) {
     each->machine.hurry(now);
-    // Its answer may be older than what the store has seen.
+    // The answer to a renewal that is under way may be older than what the store has noticed.
     each->hurried = each->renewing;
     if (each->renewer != nullptr) each->renewer->wake();
   }
@@ -374,7 +374,7 @@ instant session_keeper::tick(instant now) noexcept {
   while (const auto late = first_late(now)) end(late, loss_reason::unreachable, now);
   auto next = instant::max();
   for (const auto& [ttl, each] : sessions_) {
-    // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
+    // Not only at the deadline: on a computer that was asleep, deadlines pass before its timers run out.
     const auto often = std::clamp<microseconds>(ttl / 10, 100ms, 1s);
     next = std::min(next, now + std::min(each->deadline.remaining(now), often));
   }

@@ -18,7 +18,7 @@ namespace dlock::engine {
 /// Waits until a session that another caller opens is open, or has failed to open.
 class opening_waiter {
  public:
-  /// It may ask again. Called under the lock of the keeper: it may only signal.
+  /// pin() may be called again now. Called under the mutex of session_keeper, so it may only signal.
   virtual void wake() noexcept = 0;
 
  protected:
@@ -35,8 +35,8 @@ class upkeep;
 /// The open sessions of a process, by their ttl.
 using session_map = std::map<microseconds, std::shared_ptr<session>>;
 
-/// The right, and the duty, to open the session of a ttl class. Its end wakes those that wait for the session, whether
-/// it is open or not. It has all memory that an open session needs.
+/// The right, and the duty, to open the session of a ttl class. Its end wakes the waiters for the session, whether it
+/// is open or not. It has all memory that an open session needs.
 class session_opening {
  public:
   session_opening() = default;
@@ -65,58 +65,61 @@ class session_opening {
   std::uint64_t at_ = 0;               // session_keeper::changes_, then
 };
 
-/// Opens and retires this process's sessions, and knows when they are renewed: one renewal statement per session and
-/// third of its ttl, however many leases it keeps (rule 3). Thread safety: all functions from any thread.
+/// Opens and retires the sessions of this process, and knows when they are renewed: by one statement in each third of
+/// the ttl, however many leases the session keeps (rule 3). Thread safety: all functions may be called from any thread.
 class session_keeper final : private session_pins {
  public:
   struct hooks {
-    /// A grant is lost. Without a lock.
+    /// A grant is lost. Called without a lock.
     std::function<void(const std::shared_ptr<grant>&, loss_reason, instant)> lost;
-    /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has
-    /// been notified. Without a lock.
+    /// A session has ended. Its row may be deleted once the holder of the last grant that was lost with it was
+    /// notified; that grant is null if none was lost. Called without a lock.
     std::function<void(const std::shared_ptr<session>&, const std::shared_ptr<grant>&, loss_reason, instant)> over;
-    /// Makes the task that will renew a session. Under the lock. Throws std::bad_alloc.
+    /// Makes the task that will renew a session. Called under the mutex. Throws std::bad_alloc.
     std::function<std::shared_ptr<upkeep>(const std::shared_ptr<session>&)> renewal_of;
-    /// tick() is wanted by then.
+    /// tick() must be called no later than then.
     std::function<void(instant)> sooner;
   };
 
   session_keeper(service_context& shared, statement_executor& statements, notifier& news, hooks callbacks)
       : shared_(shared), statements_(statements), news_(news), hooks_(std::move(callbacks)) {}
 
-  /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open
-  /// it; if not, another caller does, and will wake the waiter. Allocates if it is to be opened.
+  /// Returns a pin on the live session of that ttl class, or an empty one if there is no such session. Then either the
+  /// caller must open it, with `open`, or another caller does and wakes the waiter. Throws std::bad_alloc.
   session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
-  /// The id of the session of that class; zero: there is none now.
+  /// The id of the session of that class, or zero if there is none now.
   id128 id_of(microseconds ttl) const noexcept;
   void leave(opening_waiter& waiter) noexcept;
-  /// Why the last session that was to be opened was not; of no text: none has failed since one was opened. Allocates.
+  /// Why the last attempt to open a session failed. The text is empty if the last one succeeded. Throws std::bad_alloc.
   fault why_not_opened() const {
     const base::lock_guard lock(mutex_);
     return not_opened_;
   }
 
-  /// From now on link() says no.
+  /// From now on link() returns false.
   void refuse_grants() noexcept {
     const base::lock_guard lock(mutex_);
     refuses_grants_ = true;
   }
-  /// Puts a grant under its pinned session. False: that session is over, or after refuse_grants().
+  /// Enters a grant into the list of its pinned session. Returns false if that session is over, or after
+  /// refuse_grants().
   bool link(grant& grant) noexcept;
-  /// Takes it out. Harmless if it was not linked.
+  /// Removes it. Does nothing if it is in no list.
   void unlink(grant& grant) noexcept;
 
-  /// Ends a session; it never comes back (rule 5). Only the first call counts.
+  /// Ends a session for ever (rule 5). Only the first call counts.
   void retire(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept;
-  /// Attempts of this session have no outcome yet: retires it when there are too many (rule 6).
+  /// Counts a connection on which attempts of this session have no outcome yet. Retires the session when there are too
+  /// many (rule 6).
   void add_in_doubt(const std::shared_ptr<session>& session, instant now) noexcept;
   void remove_in_doubt(session& session) noexcept;
 
-  /// There is a new connection. Another server than before proves nothing about our rows (rule 15).
+  /// There is a new connection. If it leads to another server than before, all sessions end, because that server may
+  /// not have our rows (rule 15).
   void connected(const connection_identity& to, instant now) noexcept;
 
   // For renew_session().
-  /// While it exists, `renews` is woken when that session is over, or is to be renewed sooner.
+  /// While it exists, `renews` is woken when that session is over or must be renewed sooner.
   class renewing {
    public:
     renewing(session_keeper& keeper, session& of, waker& renews) noexcept;
@@ -128,22 +131,23 @@ class session_keeper final : private session_pins {
     session_keeper& keeper_;
     session& of_;
   };
-  /// When its next renewal is due; long ago if it is over.
+  /// When its next renewal is due; instant{} if it is over.
   instant due(const session& of) const noexcept;
-  /// It is due: fills in the statement. False: the session is over, or it is late or not used and ends now.
+  /// Fills in the statement of a renewal that is due. Returns false if the session is over. It ends here if it is late,
+  /// or has not been used for long.
   bool begin_renewal(const std::shared_ptr<session>& of, statement& into, instant now) noexcept;
-  /// That has been answered.
+  /// Handles the answer.
   void end_renewal(const std::shared_ptr<session>& of, statement& answered) noexcept;
 
-  /// The store suspects that something is wrong: all sessions are renewed at once.
+  /// Renews all sessions at once, because the store suspects that something is wrong.
   void renew_all(instant now) noexcept;
-  /// Retires what is late, also while a renewal of it is under way. Returns when to come back.
+  /// Retires sessions that are late, also while a renewal is under way. Returns when to call it again.
   instant tick(instant now) noexcept;
-  /// Whether that is the id of a session of ours that lives, under which no grant is of that attempt.
+  /// Whether a live session of ours has that id, and no grant of it is of that attempt.
   bool is_own_without(const id128& id, std::uint64_t nonce) noexcept;
-  /// All that stand in the registry, released or not; under a lock.
+  /// Calls `use` under the mutex for all grants in the lists, released or not.
   void for_each_grant(const std::function<void(const grant&)>& use);
-  /// Ends all that are alive.
+  /// Ends all live sessions.
   void retire_all(loss_reason reason, instant now) noexcept;
 
  private:
@@ -155,7 +159,7 @@ class session_keeper final : private session_pins {
   void opening_ended(microseconds ttl) noexcept;
   static bool idle(session& session, instant now) noexcept;
   std::shared_ptr<session> first_late(instant now) noexcept DLOCK_REQUIRES(mutex_);
-  /// Opens the lock meanwhile.
+  /// Unlocks the mutex meanwhile.
   void end(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// Takes it out of the list that it is in, if any.
   void take_out(grant& grant) noexcept DLOCK_REQUIRES(mutex_);
@@ -171,9 +175,9 @@ class session_keeper final : private session_pins {
   session_map sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::set<microseconds> opening_ DLOCK_GUARDED_BY(mutex_){};
   opening_waiter* waiting_ DLOCK_GUARDED_BY(mutex_) = nullptr;
-  grant* orphans_ DLOCK_GUARDED_BY(mutex_) = nullptr;  // with an expiry of their own, under a session that is over
+  grant* orphans_ DLOCK_GUARDED_BY(mutex_) = nullptr;  // with a separate expiry, and a session that is over
   std::string server_ DLOCK_GUARDED_BY(mutex_){};
-  std::uint64_t changes_ DLOCK_GUARDED_BY(mutex_) = 0;  // of it
+  std::uint64_t changes_ DLOCK_GUARDED_BY(mutex_) = 0;  // of the server
   fault not_opened_ DLOCK_GUARDED_BY(mutex_){};
   bool refuses_grants_ DLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -26,7 +26,7 @@ void async_call::run(std::unique_ptr<async_call> begun) noexcept {
   const auto core = begun->core_.shared_from_this();
   auto& call = *begun.release();
   if (call.failure_ != nullptr) {
-    driver.complete_later(call);  // it ends before it begins
+    driver.complete_later(call);  // it does not begin
   } else {
     driver.start(call, call.about());
   }
@@ -62,8 +62,8 @@ void async_call::complete() noexcept {
 
 namespace {
 
-/// A thread inside a transaction that has the whole database locked would wait for itself, as soon as it waits for the
-/// handler. What its owner holds is entered all the same.
+/// Throws if the calling thread has a transaction open that locks the whole database: the thread would wait for itself
+/// as soon as it waits for the handler. It may enter what its owner holds.
 void check_may_wait_here(service_core& core, const lock_key& key) {
   fault why;
   if (core.all().may_wait(why)) return;
@@ -106,7 +106,7 @@ void async_acquire<Keys>::drop_operation() noexcept {
 
 template <class Keys>
 void async_acquire<Keys>::tell(std::exception_ptr failure) {
-  drop_operation();  // it was not begun, if it is still there
+  drop_operation();  // it still exists if the call did not begin
   auto& result = *std::get_if<acquired_of<Keys>>(&op_);
   if (in_transaction_) tell_in_transaction(core(), result);
   then_(std::move(failure), keys_, std::move(result));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the asynchronous interfaces call: operations without a waiting thread. Each interface derives how it completes.
+/// What the asynchronous interfaces call: operations without a waiting thread.
 
 #include <exception>
 #include <memory>
@@ -18,29 +18,29 @@
 
 namespace dlock::engine {
 
-/// Gets what an asynchronous call threw, or null.
+/// Gets the exception of an asynchronous call, or null.
 using end_handler = detail::once_function<void(std::exception_ptr)>;
 
-/// One call without a waiting thread. It keeps the service, and all that its operation refers to, until its completion
-/// handler has been called. The constructor reads what only the calling thread knows, and throws what is wrong with the
-/// call itself; every other result goes to the handler.
+/// One call without a waiting thread. It owns the service, and all that its operation refers to, until its handler has
+/// been called. The constructor reads what only the calling thread knows, and throws if the call itself is wrong. Every
+/// other result goes to the handler.
 class async_call : public async_run, public completion {
  public:
   virtual ~async_call() = default;
-  /// Returns at once. It destroys itself.
+  /// Begins the call and returns. The call destroys itself.
   static void run(std::unique_ptr<async_call> call) noexcept;
 
  protected:
-  /// Throws lock_refused in a forked child, std::system_error if there is no thread to be had.
+  /// Throws lock_refused in a forked child, and std::system_error if no thread could be started.
   async_call(service_core& core, const std::stop_token& cancel);
   virtual operation& about() noexcept = 0;
-  /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws
-  /// what it throws; then destroys it, so that no waiter in the queue depends on the application.
+  /// Takes the result of the operation, unless that has thrown. Called on the driver's thread, so it must not wait. It
+  /// may throw. drop_operation() follows, so that no waiter in a queue depends on the application.
   virtual void take_result() = 0;
   virtual void drop_operation() noexcept = 0;
-  /// Calls the handler with `failure` or the result. On the thread of handlers.
+  /// Calls the handler with `failure` or the result, on the thread of handlers.
   virtual void tell(std::exception_ptr failure) = 0;
-  /// It ends with that before it begins.
+  /// The call will end with that exception and not begin.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
   service_core& core() const noexcept { return core_; }
 
@@ -54,8 +54,8 @@ class async_call : public async_run, public completion {
   std::exception_ptr failure_{};
 };
 
-/// acquire() or acquire_all(), without a thread that waits. The owner is that of an owner_scope of the calling thread,
-/// otherwise a new one: so two such calls exclude each other, also on one thread.
+/// acquire() or acquire_all() without a waiting thread. The owner is that of an owner_scope of the calling thread,
+/// otherwise a new one, so that two such calls exclude each other even on one thread.
 template <class Keys>
 class async_acquire final : public async_call {
  public:
@@ -73,18 +73,18 @@ class async_acquire final : public async_call {
   const Keys keys_;
   const detail::lock_settings terms_;
   const bool in_transaction_;
-  std::variant<acquired_of<Keys>, acquisition_of<Keys>> op_{};  // what it gave, once it is over
+  std::variant<acquired_of<Keys>, acquisition_of<Keys>> op_{};  // the result, once it is over
   handler then_;
 };
 extern template class async_acquire<lock_key>;
 extern template class async_acquire<lock_keys>;
 
-/// release() of one lease, or of several, without a thread that waits. end_leases() must precede run().
+/// release() of one lease or several without a waiting thread. end_leases() must be called before run().
 class async_release final : public async_call {
  public:
-  /// Room for so many leases.
+  /// `leases` is their number.
   async_release(service_core& core, std::size_t leases, end_handler then);
-  /// The leases end now. As many as it was made for, of one service; the first first.
+  /// Ends the leases, in that order. Precondition: there are as many as the constructor was told, of one service.
   void end_leases(std::span<std::shared_ptr<grant>> grants) noexcept;
 
  private:
@@ -99,15 +99,15 @@ class async_release final : public async_call {
   end_handler then_;
 };
 
-/// extend(), without a thread that waits.
+/// extend() without a waiting thread.
 class async_extend final : public async_call {
  public:
-  /// Throws as extend() where the statement would wait for this very thread.
+  /// Throws like extend() if the statement would wait for this thread.
   async_extend(const std::shared_ptr<grant>& grant, microseconds ttl, end_handler then);
 
  private:
   operation& about() noexcept final { return *op_; }
-  void take_result() final {}  // it has thrown, or it is done
+  void take_result() final {}  // there is none
   void drop_operation() noexcept final { op_.reset(); }
   void tell(std::exception_ptr failure) final { then_(std::move(failure)); }
 

@@ -16,7 +16,7 @@ namespace dlock::engine {
 
 namespace {
 
-/// Goes on with a re-entry that needs a statement.
+/// Continues a re-entry that needs a statement.
 class reentry_under_way final : public operation {
  public:
   reentry_under_way(reentry_attempt& entry, const action& next) noexcept : entry_(entry), next_(next) {}
@@ -29,8 +29,8 @@ class reentry_under_way final : public operation {
   const action next_;
 };
 
-/// Without an acquisition, which a re-entry does not need: it would cost several times as much. Null: it is not
-/// entered. `looked`: the acquisition need not look again.
+/// Enters the key again if the owner holds it; otherwise the result is empty. It makes no acquisition, which would cost
+/// several times as much. `looked` says whether the acquisition need not search again.
 acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, bool& looked) {
   looked = true;
   const auto& owner = *current_owner();
@@ -54,7 +54,7 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
 
 namespace {
 
-/// `room`: of an acquisition, for which the stack of the caller has it.
+/// `room` is for the frames of an acquisition, and lies on the stack of the caller.
 template <class Keys, class... Room>
 acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
                               lock_request::wait_mode wait_mode, Room*... room) {
@@ -143,12 +143,13 @@ void free_all(std::span<ended_lease> all) noexcept {
   blocking_driver driver(core->all());
   release_operation op(core->all(), all, room, driver.signal());
   driver.run(op);
-  // The last lease, after the service: nothing of it runs any more when its destructor returns.
+  // If this was the last lease and the service has ended, no thread of it runs when the destructor of the lease
+  // returns.
   core->join_if_last();
 }
 
 void release(const std::shared_ptr<grant>& grant) {
-  if (!leave(grant)) {  // an inner one, which costs no more than this
+  if (!leave(grant)) {  // an inner lease
     const bool held = grant->remaining(grant->home->shared().time.now()).count() > 0;
     if (!held) throw_not_released(*grant, release_result::lost, {});
     return;

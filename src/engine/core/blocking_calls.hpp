@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the faces call: operations, run on the calling thread until they are finished.
+/// What the public classes call: operations that run on the calling thread until they have finished.
 
 #include <memory>
 #include <span>
@@ -16,21 +16,21 @@ DLOCK_EXPORT acquired acquire(service_core& core, const lock_key& key, const det
                               const lock_request::wait_mode& wait_mode = {});
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
                          const lock_request::wait_mode& wait_mode = {});
-/// Waits, as between two attempts. Throws lock_refused where the options or close() cancel it.
+/// Waits as between two attempts. Throws lock_refused if the options or close() cancel the wait.
 void pause_for(service_core& core, microseconds time, const lock_key& key, const detail::lock_settings& terms,
                instant begun);
 
-/// A lease on it ends, within release_limit. Throws lock_lost, store_error where it was not released.
+/// Ends one lease of the grant, within release_limit. Throws lock_lost or store_error if the key was not released.
 void release(const std::shared_ptr<grant>& grant);
-/// One lease on each of them ends, within one release_limit for all. Says what became of them. They are grants of one
-/// service. Never throws.
+/// Ends one lease of each grant, within one release_limit for all, and sets the results. Precondition: all grants are
+/// of one service.
 void release_all(std::span<ended_lease> all) noexcept;
-/// Frees those whose last lease has ended already. They are grants of one service, at least one.
+/// Frees grants whose last lease has ended. Precondition: there is at least one, and all are of one service.
 void free_all(std::span<ended_lease> all) noexcept;
 /// release() for callers that need no result.
 void end(const std::shared_ptr<grant>& grant) noexcept;
-/// Sets a lease's separate expiry to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error
-/// inside a transaction of this thread that verified the grant.
+/// Sets the separate expiry of a lease to now + ttl, unless it ends later. Throws lock_lost or store_error, and
+/// std::logic_error inside a transaction of this thread that verified the grant.
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl);
 /// Throws lock_lost unless the grant can be trusted now.
 DLOCK_EXPORT void ensure_held(grant& grant);

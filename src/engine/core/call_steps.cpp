@@ -76,8 +76,8 @@ void check_owner(const service_core& core, const detail::lock_settings& terms) {
   if (terms.reentry != reentry::allow) {
     refuse("reentry = refuse or busy, and distributed_mutex: it enters again what it holds elsewhere");
   }
-  // Another program of that request reads the row and then frees it if it is as it was read: a renewal in between would
-  // make that do nothing, without a word. So does every other change, but renewals go on and on.
+  // Another program of that request reads the row, and then frees it if the row has not changed. A renewal in between
+  // would make that fail without a message. So would any other change, but renewals never stop.
   if (terms.renewal == renewal::automatic) {
     refuse("renewal = automatic may undo what other programs of that request do: renewal::none or renewal::manual");
   }
@@ -104,11 +104,11 @@ bool leave(const std::shared_ptr<grant>& grant) noexcept {
   if (grant->leave_inner()) return false;
   auto& core = *grant->home;
   auto& table = core.all().table;
-  // The watch is asked without a lock: it may have a question for the database, and calls back.
+  // Called without a lock, because the watch may query the database, and calls back.
   auto* const watch = watched_transactions();
   const bool open = watch != nullptr && watch->open_here(core.where());
-  // What was lost is not waited for. Otherwise: what was written under the lock is not visible yet, and the next holder
-  // would read what was there before.
+  // The key of a lost lease does not wait. Any other key does, because other programs don't see yet what was written
+  // under the lock, and the next holder would read what was there before.
   const bool waits = open && grant->remaining(core.shared().time.now()).count() > 0;
   auto end = table.leave(*grant, waits);
   if (end == held_locks::leave_result::asks) {
@@ -159,15 +159,15 @@ void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexce
   if (with.grants.begin_release(*grant, grant->deferral.trusted, now)) {
     with.background.release_now(grant, now);
   } else {
-    with.table.drop(*grant);  // lost meanwhile: others free it
+    with.table.drop(*grant);  // it was lost meanwhile, and others free it
   }
 }
 
 void check_released(std::span<const ended_lease> all) {
   const ended_lease* worst = nullptr;
   for (const auto& each : all) {
-    // A loss is worse than no answer. Of several, the last one is thrown: leases end in the reverse order of their
-    // keys.
+    // A loss is worse than no answer. If several are lost, the last of them is thrown, because leases end in the
+    // reverse order of their keys.
     const bool lost_reported = worst != nullptr && worst->result == release_result::lost;
     if (each.result == release_result::lost || (each.result == release_result::later && !lost_reported)) worst = &each;
   }

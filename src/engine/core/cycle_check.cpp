@@ -13,7 +13,7 @@ namespace dlock::engine {
 
 namespace {
 
-/// With what the thread's own owner holds, of all services.
+/// Adds what the thread's own owner holds, in all services.
 std::vector<nested_wait::held_lock> held_here(std::vector<nested_wait::held_lock> all) {
   const auto& owner = *current_owner();
   if (owner.grants.load(std::memory_order_relaxed) == 0) return all;

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Time limit of one question.
+/// The time limit of one query.
 constexpr microseconds query_limit = 5s;
 
 reply answer_to(service_core& core, const char* doing, statement& statement) {

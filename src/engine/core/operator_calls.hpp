@@ -9,7 +9,7 @@
 
 namespace dlock::engine {
 
-/// One statement of an operator's: a verb, or a call. `doing` begins the text of an error. Throws store_error.
+/// Sends one statement of an operator: a verb, or a call. `doing` begins the text of an error. Throws store_error.
 reply ask(service_core& core, const char* doing, const request& request);
 reply ask(service_core& core, const char* doing, const std::function<reply(connection&)>& use);
 

@@ -23,7 +23,7 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// All that live, to be found from an owner's end.
+/// All services of this process, for the end of a thread.
 struct living_services {
   base::mutex mutex{};
   std::vector<std::weak_ptr<service_core>> cores DLOCK_GUARDED_BY(mutex){};
@@ -67,13 +67,14 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
                        return background_task::prepare(async_, upkeep_.get_token(), renew_session, sessions_, session);
                      },
                  .sooner = [this](instant when) { engine_.due_by(when); }}),
-      background_(
-          shared_, statements_, sessions_, news_,
-          {.released = [this](const auto& grant, auto result, const auto& why,
-                              auto now) { grants_.end_release(grant, result, grant->deferral.trusted, why, now, false); },
-           .fewer = [this] { changed(); },
-           .sooner = [this](instant when) { engine_.due_by(when); },
-           .drained = [this] { stop_threads(); }}),
+      background_(shared_, statements_, sessions_, news_,
+                  {.released =
+                       [this](const auto& grant, auto result, const auto& why, auto now) {
+                         grants_.end_release(grant, result, grant->deferral.trusted, why, now, false);
+                       },
+                   .fewer = [this] { changed(); },
+                   .sooner = [this](instant when) { engine_.due_by(when); },
+                   .drained = [this] { stop_threads(); }}),
       grants_(
           shared_, table_, sessions_, background_, news_, [this] { changed(); },
           [this](instant when) { engine_.due_by(when); },
@@ -161,7 +162,7 @@ void service_core::note_store_changes(instant now) noexcept {
       deleted_.insert(deleted_.end(), deleted.begin(), deleted.end());
     }
   } catch (const std::bad_alloc&) {
-    // The others end when their holders release them.
+    // The rest ends when its holders release it.
   }
   for (const auto& each : ours) grants_.lost(each, loss_reason::taken_over, now);
 }
@@ -169,7 +170,7 @@ void service_core::note_store_changes(instant now) noexcept {
 instant service_core::tick(instant now) noexcept {
   note_store_changes(now);
   auto next = std::min({grants_.tick(now), sessions_.tick(now)});
-  // After those that may have given it something to do.
+  // After the ticks that may have given it something to do.
   next = std::min(next, background_.tick(now));
   return std::min(next, statements_.tick(now));
 }
@@ -192,7 +193,8 @@ void service_core::session_over(const std::shared_ptr<session>& session, const s
     }
     news_.post({.what = event::kind::session_lost, .reason = reason, .text = id});
   }
-  // Nobody trusts anything of it any more: without its row all it holds, and may still be granted, is free to others.
+  // After the margin no holder trusts its leases any more. Without its row, others can take all keys of the session,
+  // also those that the server may still grant it.
   const auto from = reason == loss_reason::none ? now : now + margin_for(session->ttl, shared_.options.margin);
   background_.close(session, last, std::max(from, session->freed_from()), now + background_work::longest_notice,
                     from + 1min, now);
@@ -201,8 +203,8 @@ void service_core::session_over(const std::shared_ptr<session>& session, const s
 // ---- threads --------------------------------------------------------------------------------------------------------
 
 void service_core::run_thread(const std::shared_ptr<thread_group>& in, std::function<void(service_core&)> body) {
-  // Detached, because the last lease may be released, and the core with it end, on any thread, also on one of these.
-  // Each holds the core; finish() waits for them where that is possible.
+  // Detached, because any thread may release the last lease and so destroy the core, also one of these threads. Each of
+  // them owns the core, and finish() waits for them if it can.
   thread_group::start(in, [self = shared_from_this(), body = std::move(body)] {
     serving_ = self.get();
     body(*self);
@@ -213,7 +215,7 @@ void service_core::run_threads() {
   try {
     run_thread(threads_, [](service_core& core) {
       core.async_.serve_here();
-      // First the tick: what it renews and ends waits for one round of the driver at most.
+      // The tick goes first, so that it waits for one round of the driver at most.
       core.engine_.run([&](instant now) { return core.tick(now); }, [&](instant) { return core.drive(); });
     });
     run_thread(threads_, [](service_core& core) {
@@ -223,7 +225,7 @@ void service_core::run_threads() {
     if (shared_.options.cleanup_interval.count() > 0 && where().admin() != nullptr) {
       background_task::start(async_, upkeep_.get_token(), clean_up, shared_, statements_, news_);
     }
-  } catch (...) {  // no thread or memory: the threads that run must end
+  } catch (...) {  // there was no thread or memory, so the threads that run must end
     stop_threads();
     throw;
   }
@@ -256,7 +258,7 @@ void service_core::drive_after_end() noexcept {
   };
   try {
     run_thread(threads_, drive);
-  } catch (const std::exception&) {  // no thread to be had
+  } catch (const std::exception&) {  // no thread could be started
     drive(*this);
   }
 }
@@ -266,7 +268,7 @@ bool service_core::connect(std::size_t which, fault& why) noexcept {
     run_thread(connecting_, [which](service_core& core) { core.statements_.connect(which); });
     return true;
   } catch (const std::exception& error) {
-    why = passing_fault("no thread to connect", true);
+    why = passing_fault("no thread could be started to connect", true);
     try {
       why.text += std::string(": ") + error.what();
     } catch (const std::bad_alloc&) {
@@ -292,7 +294,7 @@ bool service_core::ready(fault& why) noexcept {
     why.native = error.native_code();
     error.sqlstate().copy(why.sqlstate, sizeof why.sqlstate - 1);
     why.transient = error.transient();
-  } catch (const std::exception& error) {  // a setting that can't work
+  } catch (const std::exception& error) {  // for example a setting that can't work
     why = passing_fault(error.what(), false);
     why.transient = false;
   }
@@ -304,7 +306,7 @@ bool service_core::serve() noexcept {
     run_thread(threads_, [](service_core& core) { core.statements_.serve(); });
     return true;
   } catch (const std::exception&) {
-    return false;  // those that there are do it later
+    return false;  // the workers that exist do it later
   }
 }
 
@@ -331,7 +333,7 @@ std::vector<std::shared_ptr<service_core>> service_core::living() {
 // ---- how a service ends --------------------------------------------------------------------------------------------
 
 namespace {
-/// How long the service's destructor waits for the threads; they hold the core and may end later.
+/// How long the destructor of the service waits for its threads. They own the core, so they may end later.
 constexpr auto last_join_limit = 10s;
 }  // namespace
 
@@ -343,7 +345,7 @@ service_core::call::~call() {
 }
 
 void service_core::wake_closing() noexcept {
-  if (!closed_.load()) return;  // nothing waits for it before that
+  if (!closed_.load()) return;  // nothing waits before that
   const base::lock_guard lock(mutex_);
   shared_.time.notify(changed_);
 }
@@ -368,7 +370,8 @@ void service_core::wind_down_if_done() noexcept {
     if (!finish_ || wound_down_ || grants_.any() || calls_ > 0) return;
     wound_down_ = true;
   }
-  // Bodies have ended; now renewals stop, then the background tidies up, in the time that a release has, and ends last.
+  // No code runs under a lock any more. Renewals stop first. Then the background frees what remains, in the time that a
+  // release has, and ends last.
   const auto now = shared_.time.now();
   const auto end = now + shared_.options.release_limit;
   upkeep_.request_stop();
@@ -383,7 +386,7 @@ void service_core::join_threads(std::chrono::milliseconds limit) noexcept {
   const auto end = clock.now() + shared_.options.release_limit;
   threads_->wait(limit);
   const auto remaining = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock.now());
-  // What connects may not be to be ended: it is left.
+  // A thread that connects can't always be ended; then it is left behind.
   connecting_->wait(std::max<std::chrono::milliseconds>(remaining, 50ms));
   connecting_->detach();
 }
@@ -416,7 +419,7 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
 }
 
 void service_core::revoke_all() {
-  sessions_.refuse_grants();  // what is being granted comes before the list, or is given back
+  sessions_.refuse_grants();  // a grant that comes now is in the list below, or is given back
   std::vector<std::shared_ptr<grant>> held;
   sessions_.for_each_grant([&](const grant& grant) {
     if (auto alive = std::const_pointer_cast<engine::grant>(grant.weak_from_this().lock()))
@@ -441,7 +444,7 @@ void service_core::end(std::chrono::milliseconds limit) noexcept {
   try {
     close(0ms);  // nothing new from here on
     bool wait = calls_ > 0;
-    // What calls of this very thread hold won't end while it waits here. What is being released does.
+    // Leases of calls of this thread can't end while it waits here. Keys that are being released become free.
     sessions_.for_each_grant([&](const grant& grant) {
       wait = wait || grant.state.load() != grant_state::held || !on_own_stack(grant.anchor.load());
     });
@@ -451,7 +454,7 @@ void service_core::end(std::chrono::milliseconds limit) noexcept {
     }
     tell_held("the service has ended; it stays held until it is let go, or for at most its ttl after the process");
   } catch (const std::bad_alloc&) {
-    // It waits, and says, less.
+    // Then it waits less, and reports less.
   }
   finish();
 }

@@ -20,8 +20,8 @@
 
 namespace dlock::engine {
 
-/// What a service is made of: its parts, its threads, and when both begin and end. Shared by the service and by every
-/// grant; its threads hold it too, and end when the service is closed and nothing is held.
+/// The parts of a service, its threads, and when both begin and end. The service, every grant and its threads own it.
+/// The threads end when the service is closed and nothing is held.
 class service_core final : public std::enable_shared_from_this<service_core>,
                            private executor_threads,
                            private store_listener {
@@ -39,20 +39,22 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   store& where() const noexcept { return statements_.where(); }
   const std::stop_source& closing() const noexcept { return closing_; }
 
-  /// Throws std::logic_error in code of the application that the end of the service waits for.
+  /// Throws std::logic_error if it is called by code of the application for which the end of the service waits. `doing`
+  /// begins the text.
   void must_not_wait_for_itself(const char* doing) const;
-  /// No new acquires; waits for leases to be released and handlers to return. Returns the keys still held.
+  /// Refuses new acquires, and waits until leases are released and handlers have returned. Returns the keys that are
+  /// still held.
   std::vector<std::string> close(std::chrono::milliseconds limit);
-  /// After close(): all that is held is lost, and freed in the background, which is waited for.
+  /// After close(): revokes all leases, and waits until the background has freed them.
   void revoke_all();
-  /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
+  /// After close(): lets the threads end as soon as nothing is held, and waits for that if nothing is held now.
   void finish() noexcept;
-  /// Both, for a service that is destroyed; reports what it has to wait for, and what outlives it.
+  /// Does both for a service that is destroyed. Reports for what it has to wait, and what outlives it.
   void end(std::chrono::milliseconds limit) noexcept;
-  /// After something that may have been the last of it: waits for the threads, at most release_limit, so that nothing
-  /// of the service runs any more. Otherwise returns at once.
+  /// If the service has ended and its last lease too, waits for the threads, but no longer than release_limit.
+  /// Otherwise returns at once.
   void join_if_last() noexcept;
-  /// All that live in this process.
+  /// All services of this process that exist.
   static std::vector<std::shared_ptr<service_core>> living();
 
   /// A call that the service must outlive.
@@ -67,18 +69,17 @@ class service_core final : public std::enable_shared_from_this<service_core>,
     const std::shared_ptr<service_core> core_;
   };
 
-  /// Runs what asynchronous calls want done. The thread that calls their handlers begins with the first of them. Throws
-  /// std::system_error.
+  /// The driver of asynchronous calls. The first call starts the thread of handlers. Throws std::system_error.
   async_driver& asynchronous();
-  /// Of a service that has ended, and its threads with it: a separate thread does, and reports, what was handed to its
-  /// driver (the release of a lost lease). Otherwise does nothing.
+  /// If the service and its threads have ended, a new thread runs what the driver got since, such as the release of a
+  /// lost lease, and calls the handlers. Otherwise it does nothing.
   void drive_after_end() noexcept;
 
   bool forked() const noexcept { return generation_ != fork_generation(); }
   void refuse_if_forked() const {
     if (forked()) throw_forked();
   }
-  /// Of a lazy service: prepares the store, unless that was done. Throws as store::prepare().
+  /// Prepares the store of a lazy service, unless that was done. Throws like store::prepare().
   DLOCK_EXPORT void ensure_ready();
 
  private:
@@ -123,16 +124,16 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   std::atomic<bool> closed_{false};
   engine_services services_;
   std::stop_source closing_{};
-  std::stop_source upkeep_{};  // renewals and clean-up end
+  std::stop_source upkeep_{};  // ends renewals and clean-up
   std::atomic<bool> stopping_{false};
   async_driver async_;
-  /// The core that the present thread serves: its end must not be waited for there.
+  /// The core that the present thread serves, for whose end the thread must not wait.
   static thread_local const service_core* serving_;
   const std::shared_ptr<thread_group> threads_;
   const std::shared_ptr<thread_group> connecting_;
   const unsigned generation_;
 
-  // What the store has noticed and the next tick handles.
+  // What the store has noticed, for the next tick.
   struct deleted_lock {
     std::string key{};
     id128 session{};
@@ -141,12 +142,12 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   };
   base::mutex noticed_;
   std::vector<deleted_lock> deleted_ DLOCK_GUARDED_BY(noticed_){};
-  std::atomic<bool> suspects_{false};  // renewals are wanted at once
+  std::atomic<bool> suspects_{false};  // all sessions must be renewed at once
 
   base::mutex preparing_;
   std::atomic<bool> ready_{false};  // the store is prepared
   base::mutex starting_;
-  std::atomic<bool> completes_{false};  // the thread that calls handlers has been started
+  std::atomic<bool> completes_{false};  // the thread of handlers was started
   std::atomic<std::size_t> calls_{0};   // under way
   base::mutex mutex_;
   std::condition_variable changed_;

@@ -22,7 +22,7 @@ void abandon(const owner_state& owner, bool all) noexcept {
       };
       if (!core->forked()) core->all().table.abandon(owner, mine, remaining);
     }
-  } catch (const std::bad_alloc&) {  // of those that are left out, the ttl is the end
+  } catch (const std::bad_alloc&) {  // the rest ends by its ttl
   }
   auto* const watch = watched_transactions();
   for (const auto& grant : remaining) {
@@ -30,7 +30,7 @@ void abandon(const owner_state& owner, bool all) noexcept {
     if (watch != nullptr && watch->open_here(grant->home->where())) continue;
     ended_lease ended{.grant = grant, .last = true};
     free_all({&ended, 1});
-    if (ended.result == release_result::later) return;  // the store is away: no waiting for each of them
+    if (ended.result == release_result::later) return;  // the store is away, so the others would only wait as well
   }
 }
 

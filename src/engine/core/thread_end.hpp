@@ -5,8 +5,8 @@ namespace dlock::engine {
 
 struct owner_state;
 
-/// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they
-/// hold in the name of that owner is released. `all`: so is what his mutexes hold.
+/// Releases what calls on the stack of the present thread hold in the name of that owner, because the thread ends and
+/// these calls never go on: exit() was called in one of them. `all`: also what distributed_mutexes of the owner hold.
 void abandon(const owner_state& owner, bool all) noexcept;
 
 }  // namespace dlock::engine

@@ -24,14 +24,15 @@ bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>
     ensure_held(*grant, now());
   }
   try {
-    ended.unanswered = true;  // unless it throws: what had no answer may have freed it
+    ended.unanswered = true;  // if `free` gets no answer, its transaction may have freed the key
     if (free()) {
       with.grants.end_release(grant, release_result::freed, true, {}, now(), true);
       core->join_if_last();
       return true;
     }
   } catch (...) {
-    // Rolled back, or its outcome is unknown: the release names session and fence, so it may be tried in either case.
+    // The transaction was rolled back, or its outcome is unknown. The release names session and fence, so it may be
+    // sent in either case.
     ended.unanswered = false;
     send();
     throw;

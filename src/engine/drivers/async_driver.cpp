@@ -8,7 +8,9 @@ namespace dlock::engine {
 
 namespace {
 
-/// Lists that any thread adds to, and one takes from: all at once, the first first.
+// Lists to which any thread adds, and from which one thread takes all, the first one first.
+
+/// Returns whether the list was empty.
 template <class Item>
 bool add_to(std::atomic<Item*>& list, Item& item, Item*& next) noexcept {
   auto* head = list.load(std::memory_order_relaxed);
@@ -44,7 +46,7 @@ void async_run::signal(sign raised) noexcept {
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
-/// An event that owns what it says.
+/// An event with copies of its texts.
 struct async_driver::notice final : completion {
   notice(service_context& in, const event& event) : shared(in), says(event), key(event.key), text(event.text) {
     says.key = key;
@@ -69,7 +71,7 @@ async_driver::async_driver(engine_services& services, std::stop_token closing, s
       on_completion_(std::move(on_completion)),
       on_close_(closing_, on_signal_) {}
 
-async_driver::~async_driver() { complete(); }  // events at most: an operation's owner holds the core
+async_driver::~async_driver() { complete(); }  // only events remain, because the owner of an operation owns the core
 
 void async_driver::start(async_run& run, operation& op) noexcept {
   run.operation_ = &op;
@@ -85,11 +87,11 @@ void async_driver::complete_later(completion& completion) noexcept {
   if (add_to(completions_, completion, completion.next_)) on_completion_();
 }
 
-/// On the thread that drives, which must not wait for an observer.
+/// The thread that drives must not wait for an observer.
 void async_driver::tell(const event& happened) noexcept {
   try {
     complete_later(*std::make_unique<notice>(services_.shared, happened).release());
-  } catch (const std::bad_alloc&) {  // it has been counted
+  } catch (const std::bad_alloc&) {  // the event was counted before
   }
 }
 
@@ -111,7 +113,7 @@ instant async_driver::drive() noexcept {
 void async_driver::drive_signalled() noexcept {
   auto* next = take_all(signalled_, [](async_run& run) -> async_run*& { return run.next_signalled_; });
   while (next != nullptr) {
-    auto& run = *std::exchange(next, next->next_signalled_);  // first: it may be signalled again from now on
+    auto& run = *std::exchange(next, next->next_signalled_);  // before go_on(), because it may be signalled again then
     go_on(run, run.signs_.exchange(0));
   }
 }
@@ -125,10 +127,10 @@ std::optional<interruption> async_driver::interrupted(const async_run& run) cons
 }
 
 void async_driver::go_on(async_run& run, unsigned signs) noexcept {
-  if (run.state_ == async_run::state::over) return run.ended();  // it had been signalled once more
+  if (run.state_ == async_run::state::over) return run.ended();  // it was signalled after its end
   run.woken_ = run.woken_ || (signs & async_run::woken) != 0;
   const bool starts = run.state_ == async_run::state::starting;
-  // A cancellation may come before both, and is kept.
+  // A cancellation may come before the beginning and before an answer, and is kept.
   if (starts && (signs & async_run::begins) == 0) return;
   if (run.state_ == async_run::state::sending && (signs & async_run::is_answered) == 0) return;
   std::exception_ptr failure;
@@ -165,7 +167,7 @@ void async_driver::send(async_run& run, const action& next) noexcept {
   run.state_ = async_run::state::sending;
   run.alone_ = next.statements.size() == 1 ? next.statements.front() : nullptr;
   run.open_ = next.statements.size();
-  for (auto* each : next.statements) each->owner = &run;  // also of a poll, which was the pause's
+  for (auto* each : next.statements) each->owner = &run;  // also for a poll, whose owner was its pause
   with_polls_ = with_polls_ || next.with_polls;
   try {
     to_send_.insert(to_send_.end(), next.statements.begin(), next.statements.end());
@@ -175,7 +177,7 @@ void async_driver::send(async_run& run, const action& next) noexcept {
   if (to_send_.size() >= batch::most) flush();
 }
 
-/// What several operations send at about the same time is queued together, and so into the same batches.
+/// Queues together what several operations send at about the same time, so that it shares batches.
 void async_driver::flush() noexcept {
   if (to_send_.empty()) return;
   poll_scheduler::polls others;
@@ -186,11 +188,11 @@ void async_driver::flush() noexcept {
 
 void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
   waiting_.remove(run);
-  run.on_cancel_.reset();  // which waits for it, should it run just now
+  run.on_cancel_.reset();  // waits for the callback if it runs now
   run.finished(std::move(failure));
   run.state_ = async_run::state::over;
-  // Once it has ended it may be gone. A signal that has come meanwhile leads here again, and none comes later: what it
-  // stood in was left.
+  // After ended() it may be gone. If a signal has come meanwhile, go_on() calls ended(). None can come later, because
+  // the operation has left all queues.
   if (run.signs_.fetch_or(async_run::is_over) == 0) run.ended();
 }
 

@@ -19,10 +19,10 @@ namespace dlock::engine {
 
 class async_driver;
 
-/// Work for the thread of handlers, which runs the application's code.
+/// Work for the thread of handlers, which runs code of the application.
 class completion {
  public:
-  /// Called once. May destroy *this.
+  /// Called once. It may destroy *this.
   virtual void complete() noexcept = 0;
 
  protected:
@@ -33,13 +33,13 @@ class completion {
   completion* next_ = nullptr;
 };
 
-/// An operation that is run without a thread that waits for it. It must live until ended() is called: its statements,
-/// and its poll, may be under way until then.
+/// An operation that runs without a waiting thread. It must live until ended() is called, because its statements and
+/// its poll may be under way until then.
 class async_run : public waker, private statement_owner {
  public:
   enum class end_of_service : bool { ignored, ends_waits };
   /// `cancel` ends waits with interruption::cancelled; `closing` says whether the end of the service ends them with
-  /// interruption::closed. Allocates all that the driver needs of it.
+  /// interruption::closed. Allocates all that the driver needs for it.
   async_run(async_driver& in, std::stop_token cancel, end_of_service closing = end_of_service::ends_waits);
   async_run(const async_run&) = delete;
   async_run& operator=(const async_run&) = delete;
@@ -47,10 +47,10 @@ class async_run : public waker, private statement_owner {
 
  protected:
   ~async_run() = default;
-  /// It is over, or has thrown that. On the driver's thread, which must not wait: takes the result and destroys the
-  /// operation, so that what it stood in the queue for goes on. ended() follows.
+  /// The operation has finished, or thrown `failure`. Takes the result and destroys the operation, so that its place in
+  /// a queue goes to the next one. Called on the driver's thread, so it must not wait. ended() follows.
   virtual void finished(std::exception_ptr failure) noexcept = 0;
-  /// Nothing reaches it any more. On the driver's thread. May destroy *this.
+  /// Nothing uses *this any more. Called on the driver's thread. It may destroy *this.
   virtual void ended() noexcept = 0;
   async_driver& driver() const noexcept { return in_; }
 
@@ -70,27 +70,27 @@ class async_run : public waker, private statement_owner {
   async_driver& in_;
   const std::stop_token cancel_;
   const end_of_service closing_;
-  std::atomic<unsigned> signs_{0};  // seen by the driver when it comes to this one
+  std::atomic<unsigned> signs_{0};  // for the driver, when it comes to this one
   async_run* next_signalled_ = nullptr;
   std::atomic<std::size_t> open_{0};  // statements without an answer
-  // Of the driver's thread:
+  // Used by the driver's thread only:
   operation* operation_ = nullptr;
-  statement* alone_ = nullptr;  // sending: the only one that it sends
+  statement* alone_ = nullptr;  // sending: the statement if it is one, or null
   state state_ = state::starting;
-  bool woken_ = false;  // and has not looked since
+  bool woken_ = false;  // it was woken and has not been resumed since
   bool interrupted_ = false;
   deadline_heap<async_run>::link timer_{};
   std::unique_ptr<std::optional<std::stop_callback<interrupts>>> on_cancel_{};  // if it can be cancelled
 };
 
-/// Runs operations whose callers do not wait, on two threads of the service, however many they are: the engine's thread
-/// resumes all of them, and sends what they want sent; nothing that it does may wait. The other one calls what is the
-/// application's: handlers, and the observer. Whatever wakes an operation, an answer, a turn, a cancellation, only
-/// marks it, on whichever thread that happens. Thread safety: start() and complete_later() from any thread.
+/// Runs any number of operations whose callers do not wait, on two threads of the service. The engine's thread resumes
+/// the operations and sends their statements, and must never wait. The thread of handlers calls code of the
+/// application: handlers and the observer. What wakes an operation (an answer, a turn, a cancellation) only marks it,
+/// on whichever thread that happens. Thread safety: any thread may call start() and complete_later().
 class async_driver final : private event_sink {
  public:
-  /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`:
-  /// complete() has. Both may be called under locks, and only signal.
+  /// `closing` ends waits with interruption::closed. `on_signal` is called when drive() has something to do,
+  /// `on_completion` when complete() has. Both may be called under locks, so they may only signal.
   async_driver(engine_services& services, std::stop_token closing, std::function<void()> on_signal,
                std::function<void()> on_completion);
   async_driver(const async_driver&) = delete;
@@ -98,14 +98,14 @@ class async_driver final : private event_sink {
   ~async_driver();
 
   void start(async_run& run, operation& op) noexcept;
-  /// On the thread of handlers.
+  /// Has the thread of handlers call `completion.complete()`.
   void complete_later(completion& completion) noexcept;
 
-  /// The present thread will call drive().
+  /// Called by the thread that will call drive().
   void serve_here() noexcept { service_context::tell_through(this); }
-  /// Resumes all that can go on. Returns when to come back.
+  /// Resumes all operations that can continue. Returns when to call it again.
   instant drive() noexcept;
-  /// Whether a task that no caller waits for has not ended.
+  /// Whether there is a task for which no caller waits.
   bool has_background() const noexcept { return background_.load() > 0; }
   /// Counts such a task.
   class background_count {
@@ -119,7 +119,7 @@ class async_driver final : private event_sink {
     async_driver& in_;
   };
 
-  /// Does what there is to be done on the thread of handlers.
+  /// Completes what waits for the thread of handlers, which calls it.
   void complete() noexcept;
 
  private:
@@ -141,11 +141,11 @@ class async_driver final : private event_sink {
   const std::stop_token closing_;
   const std::function<void()> on_signal_;
   const std::function<void()> on_completion_;
-  std::atomic<async_run*> signalled_{nullptr};  // the last first
+  std::atomic<async_run*> signalled_{nullptr};  // a list, the last one first
   std::atomic<completion*> completions_{nullptr};
   std::atomic<std::size_t> background_{0};
-  base::mutex driving_;  // of one thread, but for the end of a service
-  // Of the thread in drive():
+  base::mutex driving_;  // one thread drives, except at the end of a service
+  // Used by the thread in drive() only:
   deadline_heap<async_run> waiting_{&async_run::timer_};
   std::vector<statement*> to_send_{};
   bool with_polls_ = false;

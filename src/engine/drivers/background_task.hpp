@@ -12,7 +12,7 @@
 
 namespace dlock::engine {
 
-/// A coroutine that no caller waits for, which the driver runs to its end. An exception ends the task alone.
+/// A coroutine for which no caller waits, and which the driver runs to its end. An exception ends only the task.
 class background_task final : public async_run, public upkeep, public std::enable_shared_from_this<background_task> {
  public:
   /// Begins `body(flow, args...)`. `end` interrupts its waits; the end of the service does not. Throws std::bad_alloc

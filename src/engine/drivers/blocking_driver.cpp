@@ -38,7 +38,7 @@ instant blocking_driver::send(const action& next) {
   return next.statements.size() == 1 ? next.statements.front()->answered_at : now();
 }
 
-/// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no deadlock cycle.
+/// If the key was granted meanwhile, no waiting thread holds it, and the check finds no deadlock cycle.
 bool blocking_driver::never_ends(const operation& op, instant at) noexcept {
   const auto* const key = op.waits_for();
   if (interrupted_ || key == nullptr) return false;
@@ -54,7 +54,7 @@ std::optional<interruption> blocking_driver::wait(instant until) {
     on_cancel_.emplace(cancel_, interrupts{*this});
   }
   const auto asked = [&]() -> std::optional<interruption> {
-    if (interrupted_) return std::nullopt;  // it has been notified
+    if (interrupted_) return std::nullopt;  // the operation knows
     if (cancel_.stop_requested()) return interruption::cancelled;
     if (closing_.stop_requested()) return interruption::closed;
     return std::nullopt;

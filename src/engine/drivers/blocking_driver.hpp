@@ -10,7 +10,7 @@
 
 namespace dlock::engine {
 
-/// A waker that a thread can wait for. It stays set until it is waited for.
+/// A waker for which a thread can wait. It stays set until then.
 class wake_signal final : public waker {
  public:
   explicit wake_signal(time_source& time) noexcept : time_(time) {}
@@ -20,7 +20,7 @@ class wake_signal final : public waker {
     set_ = true;
     time_.notify(changed_);
   }
-  /// Until it is set, or until then. May return early.
+  /// Waits until it is set, but no longer than `until`. It may return early.
   void wait(instant until) {
     base::unique_lock lock(mutex_);
     if (!set_) time_.wait_until(changed_, lock.native(), until);
@@ -34,26 +34,26 @@ class wake_signal final : public waker {
   bool set_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
-/// Looks at waits that last. It can't fail: an exception would destroy the operation while other threads work with it.
+/// Checks waits that last. It can't fail, because an exception would destroy the operation while other threads use it.
 class wait_check {
  public:
   enum class verdict : std::uint8_t {
     waits_on,
-    never_ends,  ///< the wait ends now, by interruption::deadlock
-    unknown,     ///< there was no memory to find out: the check is called again soon
+    never_ends,  ///< the wait is ended now, by interruption::deadlock
+    unknown,     ///< memory ran out: check() is called again soon
   };
-  /// `op` waits for that key, and has waited for `blocking_driver::short_wait` at least, for this key or others. Called
-  /// again each time that the wait goes on.
+  /// Called when `op` waits for that key and has waited for at least `blocking_driver::short_wait`, for this key or
+  /// others, and again whenever the wait goes on.
   virtual verdict check(const operation& op, const lock_key& key) noexcept = 0;
-  /// `op` does not wait now, but asks the store.
+  /// Called when the operation does not wait now, but sends statements.
   virtual void asks() noexcept = 0;
 
  protected:
   ~wait_check() = default;
 };
 
-/// Runs operations on the calling thread, one after the other. The thread executes its own statements: a lone caller
-/// has no hand-over and allocates nothing here.
+/// Runs operations on the calling thread, one after the other. The thread executes its own statements, so a lone caller
+/// needs no other thread, and allocates nothing here.
 class blocking_driver {
  public:
   /// `closing` ends waits with interruption::closed; `cancel` with interruption::cancelled.
@@ -64,12 +64,13 @@ class blocking_driver {
   static constexpr microseconds short_wait = std::chrono::milliseconds{10};
 
   waker& signal() noexcept { return signal_; }
-  /// `check` must outlive what is run.
+  /// `check` must outlive the operations.
   void check_waits(wait_check& check) noexcept { check_ = &check; }
-  /// Returns when it is finished: the time when it was resumed last. `begun`: now. Throws what the operation throws.
+  /// Runs the operation to its end. `begun` is now. Returns the time when it was resumed last. Throws what the
+  /// operation throws.
   instant run(operation& op, instant begun);
   instant run(operation& op) { return run(op, now()); }
-  /// Waits until then, or until it is interrupted, and says by what.
+  /// Waits until then, or until it is interrupted. Returns the interruption.
   std::optional<interruption> pause(instant until) {
     for (;;) {
       if (const auto why = wait(until); why || now() >= until) return why;
@@ -83,7 +84,7 @@ class blocking_driver {
     void operator()() const noexcept { driver.signal_.wake(); }
   };
 
-  /// The time when all are answered.
+  /// Returns the time when all statements were answered.
   instant send(const action& next);
   std::optional<interruption> wait(instant until);
   bool never_ends(const operation& op, instant at) noexcept;
@@ -92,12 +93,12 @@ class blocking_driver {
   const std::stop_token closing_;
   const std::stop_token cancel_;
   wake_signal signal_;
-  // While it waits, from its first wait on.
+  // Set at the first wait:
   std::optional<std::stop_callback<interrupts>> on_close_{};
   std::optional<std::stop_callback<interrupts>> on_cancel_{};
   bool interrupted_ = false;
   wait_check* check_ = nullptr;
-  instant check_at_ = instant::max();  // from the first wait on
+  instant check_at_ = instant::max();  // set at the first wait
 };
 
 }  // namespace dlock::engine

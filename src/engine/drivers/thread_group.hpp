@@ -15,14 +15,14 @@
 
 namespace dlock::engine {
 
-/// Threads of a service, counted apart from it: the last of them may be what ends it.
+/// The threads of a service. It is an object of its own, because the last of them may destroy the service.
 class thread_group {
  public:
   explicit thread_group(environment& in) noexcept : environment_(in), join_clock_(in.join_clock()) {}
   thread_group(const thread_group&) = delete;
   thread_group& operator=(const thread_group&) = delete;
 
-  /// Starts one, detached, that runs `body` and then ends it. Throws std::system_error.
+  /// Starts a detached thread that runs `body` and then destroys it. Throws std::system_error.
   template <class Body>
   static void start(const std::shared_ptr<thread_group>& in, Body body) {
     in->begin();
@@ -34,7 +34,7 @@ class thread_group {
           mine();
           in->tell(environment::worker::ends);
         }
-        // Only now: then the waiting thread destroys what the body held, not a stray thread.
+        // After `mine` is destroyed, so that the thread in wait() is the last owner of what the body held.
         in->end();
       });
     } catch (...) {
@@ -44,16 +44,16 @@ class thread_group {
     }
   }
 
-  /// Until there are none, or no longer than that.
+  /// Waits until no thread runs, but no longer than `limit`.
   void wait(std::chrono::milliseconds limit) {
     auto& clock = join_clock();
     const auto until = clock.now() + limit;
     base::unique_lock lock(mutex_);
     while (running_ > 0 && clock.now() < until) clock.wait_until(changed_, lock.native(), until);
   }
-  /// The clock by which it is waited.
+  /// The clock of wait().
   time_source& join_clock() noexcept { return join_clock_; }
-  /// Those that still run are waited for no more, and do not use the environment.
+  /// Gives up the threads that still run: they do not use the environment any more.
   void detach() noexcept {
     const base::lock_guard lock(mutex_);
     if (std::exchange(detached_, true)) return;
@@ -81,22 +81,22 @@ class thread_group {
   }
 
   environment& environment_;
-  time_source& join_clock_;  // asked for once: a thread may end after the environment
+  time_source& join_clock_;  // read once, because a thread may end after the environment
   base::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;
-  std::size_t working_ DLOCK_GUARDED_BY(mutex_) = 0;  // of them: those that have not reported their end
+  std::size_t working_ DLOCK_GUARDED_BY(mutex_) = 0;  // those that have not reported their end
   bool detached_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
-/// The loop of a thread that does some things, each when it is due, or sooner if another thread calls for it. If
-/// several are due, the first of them goes first.
+/// The loop of a thread with several steps. It calls each step when it is due, or sooner if another thread wants that.
+/// If several are due, the first one goes first.
 template <std::size_t things>
 class work_loop {
  public:
   explicit work_loop(time_source& time) : time_(time) { due_.fill(instant::max()); }
 
-  /// Calls the steps until stop(): each does what is due and says when it wants to be called again.
+  /// Calls the steps until stop(). Each does what is due, and returns when it must be called again.
   template <class... Steps>
   requires(sizeof...(Steps) == things) void run(Steps... steps) {
     base::unique_lock lock(mutex_);
@@ -118,7 +118,7 @@ class work_loop {
       }
     }
   }
-  /// The next call of that step is wanted by then.
+  /// That step must be called no later than then.
   void due_by(instant when, std::size_t which = 0) noexcept {
     const base::lock_guard lock(mutex_);
     if (when >= due_[which]) return;

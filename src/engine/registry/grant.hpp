@@ -44,10 +44,10 @@ class upkeep {
 };
 
 enum class grant_state : std::uint8_t {
-  asked,      ///< not ours, as far as we know
-  held,       ///< ours
+  asked,      ///< the store has not granted it, as far as we know
+  held,       ///< the store has granted it
   releasing,  ///< its last lease has ended
-  lost,       ///< not trusted any more
+  lost,       ///< it is not trusted any more
 };
 
 /// What became of a loss. A holder is notified once.
@@ -88,8 +88,8 @@ struct grant_transactions {
   std::thread::id verified_on{};  // the thread of the last of these
 };
 
-/// Three mutexes guard members: that of its shard in held_locks, that of session_keeper, and that of background_work. The
-/// other members are atomic, or set before other threads can see the grant.
+/// Three mutexes guard members: that of its shard in held_locks, that of session_keeper, and that of background_work.
+/// The other members are atomic, or set before other threads can see the grant.
 struct grant : std::enable_shared_from_this<grant> {
   grant(std::shared_ptr<service_core> core, lock_key name);
   ~grant();
@@ -204,7 +204,7 @@ struct grant : std::enable_shared_from_this<grant> {
 
  private:
   std::atomic<loss_notice> notice_{loss_notice::none};
-  std::atomic<std::stop_source*> lost_{nullptr};  // made when somebody asks for it
+  std::atomic<std::stop_source*> lost_{nullptr};  // made when lost_token() is called first
 };
 
 struct linked_by_loss {

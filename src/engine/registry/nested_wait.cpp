@@ -20,7 +20,7 @@ struct nested_waits {
     nested_wait& wait;
     const behind* holder;
 
-    /// By then one of these waits has ended.
+    /// When the first of these waits has ended at the latest.
     instant until() const noexcept {
       auto first = wait.what_.until;
       for (const auto* at = holder; at != nullptr; at = at->holder) first = std::min(first, at->wait.what_.until);

@@ -58,7 +58,7 @@ class poll_scheduler {
   void enter(pause& pause, instant now, instant until) noexcept;
   /// Returns false if another waiter has sent its poll, whose answer will wake it. Otherwise the pause is over.
   bool leave(pause& pause) noexcept;
-  /// The same, but waits for a pending answer, so that nobody uses the pause and its poll any more.
+  /// Does the same, but waits for a pending answer, so that no other thread uses the pause and its poll any more.
   void leave_for_good(pause& pause) noexcept;
   /// Removes those that end now or soon. `found` gets their polls, which the caller must send. Returns their number.
   std::size_t due(instant now, polls& found) noexcept;

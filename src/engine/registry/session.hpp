@@ -32,20 +32,21 @@ struct session {
   instant idle_since{};      // when it was noticed that the last user had left; the epoch while it has users
   bool over = false;         // retired, and never used again (rule 5)
   bool renewing = false;     // a renewal is in progress
-  bool hurried = false;      // another one is needed right after it
-  waker* renewer = nullptr;  // waits for its next renewal
+  bool hurried = false;      // another renewal is needed right after that
+  waker* renewer = nullptr;  // of the task that waits for the next renewal
   // Guarded by the mutex of background_work, once it is over:
   statement closing{};
   std::shared_ptr<session> next_closing{};
-  std::shared_ptr<grant>
-      notify_first{};  // its row stays until the holder of this grant was notified, or until not_before,
+  // Its row stays until `earliest`, and until the holder of `notify_first` was notified, or until `not_before`.
+  std::shared_ptr<grant> notify_first{};
   instant not_before{};
-  instant earliest{};  // and at least until then
+  instant earliest{};
   instant give_up{};
   // Any thread:
   trust deadline;
   std::atomic<loss_reason> why{loss_reason::none};  // set before the deadline is ended
-  /// Deleting its row frees all that it keeps, so that must not come before a lost lease may be given away.
+  /// Deleting the row frees all keys of the session. That must not happen before others may take the key of a lost
+  /// lease.
   void not_freed_before(instant when) noexcept {
     auto now = freed_from_.load();
     while (now < when && !freed_from_.compare_exchange_weak(now, when)) {
