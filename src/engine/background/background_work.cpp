@@ -17,7 +17,6 @@ constexpr microseconds timeout = 2s;  // of one statement
 constexpr std::array<microseconds, 3> pauses{5ms, 50ms, 500ms};
 /// The pause after no connection could be had, and between two tries to delete the row of a session.
 constexpr microseconds unreachable_pause = 500ms;
-constexpr auto reported = grant_deferral::reported;
 
 /// When to give up an attempt to free a grant. `answered`: the store has just replied. A lock that the store could not
 /// be asked about may exist until its own expiry.
@@ -273,7 +272,8 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
   const bool release = !grant->deferral.cancels;
   mutex_.unlock();
   if (settled != nullptr) sessions_.remove_in_doubt(*static_cast<session*>(settled.get()));
-  if (std::exchange(grant->deferral.report_by, reported) != reported) hooks_.released(grant, result, why, now);
+  if (std::exchange(grant->deferral.report_by, grant_deferral::reported) != grant_deferral::reported)
+    hooks_.released(grant, result, why, now);
   if (release) {
     --releases_;
     hooks_.fewer();
@@ -287,7 +287,7 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, bool answer
   // A lease under a session that is over needs no cancellation: others can already take its key.
   const bool moot = mine.cancels && grant->kind == lease_kind::session && grant->pin->deadline.remaining(now) == 0us;
   if (moot || ending_ || now >= end_of_tries(*grant, answered)) {
-    if (!mine.cancels && mine.report_by == reported) {
+    if (!mine.cancels && mine.report_by == grant_deferral::reported) {
       news_.post({.what = event::kind::release_failed,
                   .key = grant->key.view(),
                   .fence = grant->fence_shown(),
@@ -298,7 +298,7 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, bool answer
   }
   const bool passes = why.transient || why.contended || why.connection || mine.unanswered;
   const bool soon = passes && now < mine.report_by;
-  if (!soon && std::exchange(mine.report_by, reported) != reported) {
+  if (!soon && std::exchange(mine.report_by, grant_deferral::reported) != grant_deferral::reported) {
     mutex_.unlock();
     hooks_.released(grant, release_result::later, why, now);
     mutex_.lock();

@@ -88,8 +88,9 @@ struct grant_transactions {
   std::thread::id verified_on{};  // the thread of the last of these
 };
 
-/// Three mutexes guard members: that of its shard in held_locks, that of session_keeper, and that of background_work.
-/// The other members are atomic, or set before other threads can see the grant.
+/// Three mutexes guard its members, as the comments beside them say: that of its shard in held_locks, that of
+/// session_keeper, and that of background_work. The other members are atomic, or set before other threads see the
+/// grant.
 struct grant : std::enable_shared_from_this<grant> {
   grant(std::shared_ptr<service_core> core, lock_key name);
   ~grant();
@@ -138,7 +139,7 @@ struct grant : std::enable_shared_from_this<grant> {
 
   // Guarded by the mutex of background_work:
   std::shared_ptr<grant> next_lost{};  // among those whose holders are to be notified
-  std::shared_ptr<doubt> in_doubt{};   // of an attempt without an answer: the connection that may still run it
+  std::shared_ptr<doubt> in_doubt{};   // without an answer: the connection that may still run the attempt
   grant_deferral deferral{};
 
   std::uint64_t hash() const noexcept { return key.hash(); }
