@@ -96,7 +96,7 @@ void many_held() {
   bench::time_us(many - 2 * few, take);
   const auto last = bench::time_us(few, take);
   const auto each = (static_cast<double>(heap() - before) - static_cast<double>(rows)) / many - sizeof(lock_key);
-  bench::figures::add("a held lock beside its key", "bytes", {each}, {.at_most = 512});
+  bench::figures::add("a held lock beside its key", "bytes", {each}, {.at_most = 480});
   fmt::print(
       "{} keys held by one owner: the first {} acquires {:.2f} us, the last {:.2f} us (x {:.2f}); {:.0f} bytes each "
       "besides its key and the store's row\n",

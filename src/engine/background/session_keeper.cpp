@@ -25,7 +25,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
     if (session->deadline.remaining(now) > 0us) {
       ++session->users;
       session->idle_since = {};
-      return {*this, session};
+      return session_pin(session);
     }
     end(session, loss_reason::unreachable, now);
   }
@@ -35,9 +35,10 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
   }
   // What may fail comes first, so that a session that the store has opened is always listed and renewed. The times are
   // set when the answer is there.
+  session_pins& counts = *this;
   session_opening opens;
   opens.session_ =
-      std::make_shared<engine::session>(id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
+      std::make_shared<engine::session>(counts, id128::random(), ttl, margin_for(ttl, shared_.options.margin), now);
   session_map made{{ttl, opens.session_}};
   opens.entry_ = made.extract(made.begin());
   opens.renewal_ = hooks_.renewal_of(opens.session_);
@@ -72,7 +73,7 @@ session_pin session_keeper::pin_again(const std::shared_ptr<session>& session, b
   const base::lock_guard lock(mutex_);
   if (session->over && !over) return {};
   ++session->users;
-  return {*this, session};
+  return session_pin(session);
 }
 
 // ---- opening --------------------------------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ session_pin session_keeper::opened(session_opening& by, const statement& with, f
     return {};
   }
   hooks_.sooner(with.answered_at);
-  return {*this, session};
+  return session_pin(session);
 }
 
 void session_keeper::opening_ended(microseconds ttl) noexcept {

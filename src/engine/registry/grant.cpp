@@ -51,14 +51,14 @@ std::stop_token grant::lost_token() {
     auto mine = std::make_unique<std::stop_source>();
     if (lost_.compare_exchange_strong(source, mine.get())) source = mine.release();
   }
-  if (notice_.load() != loss_notice::none) source->request_stop();
+  if (notice.load() != loss_notice::none) source->request_stop();
   return source->get_token();
 }
 
 void grant::notify_holder() noexcept {
-  notice_.store(loss_notice::begun);
+  notice.store(loss_notice::begun);
   if (auto* const source = lost_.load()) source->request_stop();
-  notice_.store(loss_notice::done);
+  notice.store(loss_notice::done);
 }
 
 }  // namespace dlock::engine

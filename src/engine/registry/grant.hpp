@@ -118,13 +118,14 @@ struct grant : std::enable_shared_from_this<grant> {
 
   std::atomic<instant> lost_at{instant{}};  // when the loss was noticed; zero if it wasn't
   // A service may hold very many of these, so small members are kept together.
+  std::atomic<loss_reason> reason{loss_reason::none};
   lease_kind kind = lease_kind::session;
   bool renewable = false;  // renewal::manual
   bool in_order = false;   // fairness::fifo: others may have registered for it at any time
   bool fenced = true;      // capabilities::fence; otherwise `fence` names the grant, and is internal
   bool lasting = false;    // its cancellation: no end of a connection makes it certain, so it is retried to the end
   std::atomic<grant_state> state{grant_state::asked};
-  std::atomic<loss_reason> reason{loss_reason::none};
+  std::atomic<loss_notice> notice{loss_notice::none};
 
   // Guarded by the shard, except that an inner lease ends without it (leave_inner()). Without a lease and a transaction
   // it is being freed.
@@ -201,10 +202,9 @@ struct grant : std::enable_shared_from_this<grant> {
   /// Notifies the holder of the loss: requests stop on its token, and so runs the callbacks.
   void notify_holder() noexcept;
   /// Whether that has ended.
-  bool holder_notified() const noexcept { return notice_.load() == loss_notice::done; }
+  bool holder_notified() const noexcept { return notice.load() == loss_notice::done; }
 
  private:
-  std::atomic<loss_notice> notice_{loss_notice::none};
   std::atomic<std::stop_source*> lost_{nullptr};  // made when lost_token() is called first
 };
 

@@ -15,13 +15,16 @@
 namespace dlock::engine {
 
 struct grant;
+class session_pins;
 class waker;
 
 /// A session of this process, which keeps the leases of one ttl class.
 struct session {
-  session(const id128& named, std::chrono::microseconds lives, std::chrono::microseconds margin, instant sent)
-      : id(named), ttl(lives), machine(lives, margin, sent), deadline(machine.deadline()) {}
+  session(session_pins& counts, const id128& named, std::chrono::microseconds lives, std::chrono::microseconds margin,
+          instant sent)
+      : pins(counts), id(named), ttl(lives), machine(lives, margin, sent), deadline(machine.deadline()) {}
 
+  session_pins& pins;
   const id128 id;
   const std::chrono::microseconds ttl;
   // Guarded by the mutex of session_keeper:
@@ -75,30 +78,30 @@ class session_pins {
 class session_pin {
  public:
   session_pin() = default;
-  session_pin(session_pins& pins, std::shared_ptr<session> session) noexcept
-      : pins_(&pins), session_(std::move(session)) {}
+  /// `pinned` counts it already.
+  explicit session_pin(std::shared_ptr<session> pinned) noexcept : session_(std::move(pinned)) {}
   session_pin(session_pin&& other) noexcept = default;
   session_pin& operator=(session_pin&& other) noexcept {
     session_pin before(std::move(*this));
-    pins_ = other.pins_;
     session_ = std::move(other.session_);
     return *this;
   }
   ~session_pin() {
-    if (session_ != nullptr) pins_->unpin(*session_);
+    if (session_ != nullptr) session_->pins.unpin(*session_);
   }
 
   /// Another pin on the same session; empty if the session is over.
-  session_pin again() const noexcept { return session_ == nullptr ? session_pin() : pins_->pin_again(session_, false); }
+  session_pin again() const noexcept {
+    return session_ == nullptr ? session_pin() : session_->pins.pin_again(session_, false);
+  }
   /// Another pin even if the session is over, for a statement that names it.
-  session_pin share() const noexcept { return pins_->pin_again(session_, true); }
+  session_pin share() const noexcept { return session_->pins.pin_again(session_, true); }
 
   explicit operator bool() const noexcept { return session_ != nullptr; }
   session* operator->() const noexcept { return session_.get(); }
   const std::shared_ptr<session>& get() const noexcept { return session_; }
 
  private:
-  session_pins* pins_ = nullptr;
   std::shared_ptr<session> session_{};
 };
 
