@@ -94,7 +94,7 @@ store_rule() { # <name>/<file in its folder>
     done < <(grep -v '^#' "src/stores/$name/layers.txt")
     return 0
   fi
-  allowed="stores/credentials.hpp stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/$name"
+  allowed="stores/credentials.hpp stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/key_waiters.hpp stores/$name"
   if stores_with SQL | grep -qx "$name"; then allowed+=" stores/sql"; fi
   echo "$allowed"
 }
@@ -106,6 +106,7 @@ folder_rule() {
     src/stores/sql/*) echo 4 stores/findings.hpp stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
+    src/stores/key_waiters.hpp) echo 4 stores/key_listeners.hpp ;;
     src/stores/hangup_watch.cpp) echo 4 stores/hangup_watch.hpp ;;
     src/stores/*/*) echo "4 $(store_rule "${1#src/stores/}")" ;;
     src/stores/*) echo 4 ;;

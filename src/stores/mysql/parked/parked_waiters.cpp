@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <map>
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 
@@ -19,12 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The time between two attempts to connect.
-constexpr auto retry = 500ms;
-/// How long it does without wake-ups where they can't work.
-constexpr auto off_for = 60s;
-/// How long both connections are kept while nobody waits.
-constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
 /// A process that waits for more keys is woken for one of them and asks only which ones are free. It checks the others
 /// soon after.
@@ -36,58 +32,28 @@ constexpr std::size_t most_let_first = 16;
 /// they come shortly after each other, because a network that stalls may hold up the wake-ups of many keys.
 constexpr unsigned most_missed = 5;
 constexpr auto between_missed = 1s;
-/// How long the destructor waits for the server before it breaks the connections.
-constexpr auto farewell = 400ms;
 
 }  // namespace
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
 parked_waiters::~parked_waiters() {
-  if (thread_.in_child()) link_.leave_to_parent();
+  end();
+  if (in_child()) link_.leave_to_parent();
 }
 
-void parked_waiters::watch(std::string_view key, const id128& session, key_listener& listener) noexcept {
-  if (thread_.in_child()) return;
-  try {
-    const base::lock_guard lock(mutex_);
-    if (!thread_.started())
-      thread_.start([this](const std::stop_token& stop) { run(stop); },
-                    [this] {
-                      changed_.raise();
-                      while (!ended_.try_acquire_for(farewell)) link_.interrupt();
-                    });
-    auto& about = keys_[std::string(key)];
-    entries_change_ = true;
-    about.listeners.add(listener);
-    if (about.listeners.all.size() == 1) {
-      about.session = session;
-      about.begun = clock::now();
-      about.missed = false;
-      about.stale = notes_.begin(key) && about.registered;
-    }
-    look_at_ = {};
-    changed_.raise();
-  } catch (const std::exception&) {
-    // Memory or threads ran out: no waiter is notified, so waiters poll.
+void parked_waiters::entered(place at) {
+  auto& about = at->second;
+  if (about.listeners.all.size() == 1) {
+    about.missed = false;
+    about.stale = notes_.begin(at->first) && about.registered;
   }
+  look_at_ = {};
+  left(at);
 }
 
-void parked_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
-  if (thread_.in_child()) return;
-  const base::lock_guard lock(mutex_);
-  const auto found = keys_.find(key);
-  if (found == keys_.end()) return;
-  std::erase(found->second.listeners.all, &listener);
-  if (!found->second.listeners.all.empty()) return;
-  entries_change_ = true;  // the thread deletes its row
-  changed_.raise();
-}
-
-void parked_waiters::changed(std::string_view key) noexcept {
-  if (notes_.empty() || thread_.in_child()) return;
-  const base::lock_guard lock(mutex_);
-  if (!keys_.contains(key)) return;
+/// The thread writes or deletes rows.
+void parked_waiters::left(place) noexcept {
   entries_change_ = true;
   changed_.raise();
 }
@@ -110,56 +76,17 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
 
-void parked_waiters::run(const std::stop_token& stop) noexcept {
-  while (!stop.stop_requested()) {
-    try {
-      const base::lock_guard lock(mutex_);
-      serve(stop);
-    } catch (const std::exception&) {  // no memory
-      pollfd changed{changed_.descriptor(), POLLIN, 0};
-      ::poll(&changed, 1, static_cast<int>(retry / 1ms));
-      changed_.clear();
-    }
-  }
-  const base::lock_guard lock(mutex_);
-  wind_up();
-  ended_.release();
-}
-
-bool parked_waiters::wanted() const noexcept {
-  return std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return !each.second.listeners.all.empty(); });
-}
-
-/// Does what is due, then waits for the next event.
-void parked_waiters::serve(const std::stop_token& stop) {
-  hear_notes();
-  if (const bool off = clock::now() < off_until_; !keys_.empty() && (off || !work(stop))) {
-    lost();  // also drops the keys that were unwatched meanwhile
-    if (!off) off_until_ = std::max(off_until_, clock::now() + retry);
-  }
-  if (keys_.empty() && !link_.sleeps() && link_.connected() && clock::now() - idle_since_ >= kept_idle) lost();
+void parked_waiters::wait(clock::time_point until) {
   std::array<pollfd, 2> watched{{{changed_.descriptor(), POLLIN, 0}, {link_.descriptor(), POLLIN, 0}}};
-  const auto next = next_time();
-  {
-    const base::unlocked others(mutex_);
-    const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
-    ::poll(watched.data(), watched.size(),
-           next == clock::time_point::max() ? -1 : static_cast<int>(std::clamp<long>(remaining, 0, 60'000)));
-    changed_.clear();
-  }
+  wait_for(watched, until);
   if (!link_.sleeps()) return;
   if (watched[1].revents != 0 ? !awake() : clock::now() >= link_.latest_end()) lost();
 }
 
-parked_waiters::clock::time_point parked_waiters::next_time() const {
-  auto next = clock::time_point::max();
-  if (keys_.empty()) {
-    if (link_.connected()) next = link_.sleeps() ? link_.latest_end() : idle_since_ + kept_idle;
-    return next;
-  }
-  const auto now = clock::now();
-  if (now < off_until_) return off_until_;
-  if (!wanted() || !link_.sleeps()) return now;  // a row must still be deleted
+parked_waiters::clock::time_point parked_waiters::next(clock::time_point served) const {
+  const bool wanted =
+      std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return !each.second.listeners.all.empty(); });
+  if (!wanted || !link_.sleeps()) return served;  // a row must still be deleted
   return std::min({look_at_, second_look_at_, link_.latest_end()});
 }
 
@@ -171,16 +98,14 @@ void parked_waiters::hear_notes() {
   }
 }
 
-bool parked_waiters::work(const std::stop_token& stop) {
+bool parked_waiters::serve(const std::stop_token& stop) {
+  hear_notes();
   if (!connected(stop)) return false;
   const bool rung = std::exchange(killed_, false), many = keys_.size() > many_keys;
   // Somebody may wait for the key, so the check comes before the next sleep.
   if (rung && !many && !look(clock::now(), look_at::all_keys, true)) return false;
   if (std::exchange(entries_change_, false) && (!leave_old() || !enter_new() || !enter_held())) return false;
-  if (keys_.empty()) {
-    idle_since_ = clock::now();
-    return true;
-  }
+  if (keys_.empty()) return true;
   if (!link_.sleeps()) {
     if (!at_server([this](fault& why) { return link_.sleep(why); })) return false;
     new_sleep_ = true;
@@ -198,15 +123,9 @@ bool parked_waiters::work(const std::stop_token& stop) {
 
 /// `lacks_table`: the waiter table does not fit, which has been reported.
 bool parked_waiters::failed(const fault& why, bool lacks_table) {
-  if (lacks_table) said_ = why.text;  // a release may have reported it before
+  if (lacks_table) note_said(why.text);  // a release may have reported it before
   // A new connection would not help.
   if (!why.connection && !why.transient && !why.contended) return give_up(why.text);
-  return false;
-}
-
-bool parked_waiters::give_up(const std::string& why) {
-  off_until_ = clock::now() + off_for;
-  if (std::exchange(said_, why) != why && says_) says_(why);
   return false;
 }
 
@@ -240,22 +159,10 @@ bool parked_waiters::connected(const std::stop_token& stop) {
   return true;
 }
 
-/// Listeners that rely on notifications must learn when they stop.
-void parked_waiters::lost() noexcept {
+void parked_waiters::close() noexcept {
   link_.close();
   killed_ = false;
-  for (auto at = keys_.begin(); at != keys_.end();) {
-    auto& about = at->second;
-    about.registered = false;  // nobody holds the wake id in its row any more
-    entries_change_ = true;
-    if (about.listeners.relied_on) about.listeners.notify(false);
-    if (about.listeners.all.empty()) {
-      notes_.end(at->first);
-      at = keys_.erase(at);
-    } else {
-      ++at;
-    }
-  }
+  entries_change_ = true;  // nobody holds the wake id in their rows any more
 }
 
 /// Inserts the rows of new keys. A wait has its place from its beginning on, also if another process passed it over and
@@ -302,12 +209,6 @@ bool parked_waiters::enter_held() {
   return true;
 }
 
-held_meanwhile parked_waiters::held_by_waiters(const watched_key& about) const {
-  held_meanwhile all;
-  about.listeners.all.front()->list_held(all);
-  return all.locks.empty() ? held_meanwhile{} : all;
-}
-
 /// `since`: confirms the row that was written at that time.
 bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
   return ask(sql::write_values(sql_.set_held, {{"wake_id", mysql_literal(link_.wake_id())},
@@ -318,9 +219,8 @@ bool parked_waiters::write_held(const std::string& key, const std::string& held,
 }
 
 /// Breaks the deadlock cycles that this process has to break, and confirms those that others have to.
-bool parked_waiters::break_cycles(clock::time_point now) {
-  const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
-  if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
+bool parked_waiters::look_for_cycles(clock::time_point now) {
+  if (!any_held()) return true;
   mysql_rows rows;
   if (!ask(sql_.nested, "find cycles of waiters", &rows)) return false;
   std::vector<sql::nested_waiter> waiters;
@@ -348,11 +248,7 @@ bool parked_waiters::break_cycles(clock::time_point now) {
   std::map<std::string, sql::present_grant> grants;
   for (const auto& row : rows) grants[row.at(0).value_or("")] = {id_of(row.at(1).value_or("")), unsigned_of(row.at(2))};
   const auto cycles = sql::find_cycles(waiters, grants, bytes_of(link_.wake_id()));
-  for (const auto& cycle : cycles.to_break) {
-    const auto found = keys_.find(cycle.waits_for);
-    if (found != keys_.end() && !found->second.listeners.all.empty())
-      found->second.listeners.all.front()->closes_cycle(cycle.held, cycle.others);
-  }
+  break_cycles(cycles.to_break);
   for (const auto& [key, since] : cycles.to_confirm) {
     const auto found = keys_.find(key);
     if (found == keys_.end() || found->second.listeners.all.empty()) continue;
@@ -423,7 +319,6 @@ bool parked_waiters::awake() {
     const base::unlocked others(mutex_);
     end = link_.read_end();
   }
-  if (keys_.empty()) idle_since_ = clock::now();
   if (end != parked_connection::sleep_end::rung) return end == parked_connection::sleep_end::over;
   missed_ = 0;
   killed_ = true;
@@ -495,7 +390,7 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
     changed_.raise();
   }
   if (!let_first(behind)) return false;
-  if (which == look_at::all_keys && !break_cycles(now)) return false;
+  if (which == look_at::all_keys && !look_for_cycles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
   return give_up(
