@@ -7,16 +7,7 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-namespace {
-
 using namespace std::chrono_literals;
-
-/// How long waiters poll where wake-ups can't work.
-constexpr auto off_for = 60s;
-/// How long slot and thread are kept while no caller waits.
-constexpr auto kept_idle = 60s;
-
-}  // namespace
 
 /// FNV-1a of the tables' prefix and the key. Two keys with one hash only cost a wake-up. A row has another hash than a
 /// key only as a lock that is held.
@@ -32,24 +23,7 @@ wake_file::hash sleeping_waiters::hash_of(std::string_view key, bool row) const 
   return hash == 0 ? 1 : hash;
 }
 
-void sleeping_waiters::say_once(const std::string& why) noexcept try {
-  {
-    const base::lock_guard lock(said_mutex_);
-    if (said_ == why) return;
-    said_ = why;
-  }
-  if (says_) says_(why);
-} catch (const std::exception&) {
-  // Memory ran out; the reason is reported another time.
-}
-
-bool sleeping_waiters::give_up(const std::string& why) {
-  off_until_ = clock::now() + off_for;
-  say_once(why);
-  return false;
-}
-
-/// Takes a slot, and starts a thread that sleeps on it.
+/// Takes a slot.
 bool sleeping_waiters::begin() {
   if (slot_ != nullptr) return true;
   if (clock::now() < off_until_) return false;
@@ -57,100 +31,70 @@ bool sleeping_waiters::begin() {
   std::string why;
   auto opened = file_.open(true, why);
   if (opened == nullptr) return give_up("waiters poll: " + why);
-  if (!opened->claim_slot()) return give_up("waiters poll: no slot of the wake file is free, or can be locked");
+  if (!opened->claim_slot() || !opened->word(word_))
+    return give_up("waiters poll: no slot of the wake file is free, or can be locked");
   slot_ = std::move(opened);
-  try {
-    thread_.start([this](const std::stop_token& stop) { run(stop); },
-                  [file = std::weak_ptr(slot_)] {
-                    const auto slot = file.lock();
-                    // If the file can't be written, a sleep that is about to begin must still be ended.
-                    while (slot != nullptr && !slot->wake_self()) std::this_thread::sleep_for(1ms);
-                  });
-  } catch (const std::exception&) {
-    slot_->leave_slot();
-    slot_.reset();
-    throw;
-  }
+  changed_.raise();  // the thread may wait without a slot
   return true;
 }
 
-void sleeping_waiters::watch(std::string_view key, const id128& session, key_listener& listener) noexcept {
-  if (thread_.in_child()) return;
-  try {
-    const base::lock_guard lock(mutex_);
-    if (!begin()) return;
-    const auto place = keys_.try_emplace(std::string(key)).first;
-    auto& about = place->second;
-    about.listeners.all.reserve(about.listeners.all.size() + 1);  // throws before the key has an entry
-    if (about.entry < 0) {
-      notes_.begin(key);
-      about.entry = slot_->enter(hash_of(key), session);
-      if (about.entry < 0) {  // the slot is full, so waiters poll this key
-        keys_.erase(place);
-        notes_.end(key);
-        say_once("waiters poll: this process waits for as many keys as its slot has room for");
-        return;
-      }
-      if (keys_.size() == 1) file_at_ = clock::now() + slice;
+void sleeping_waiters::entered(place at) {
+  auto& [key, about] = *at;
+  if (about.entry < 0) {
+    about.entry = slot_->enter(hash_of(key), about.session);
+    if (about.entry < 0) {  // the slot is full, so waiters poll this key
+      keys_.erase(at);
+      return say_once("waiters poll: this process waits for as many keys as its slot has room for");
     }
-    about.look_after = first_look;
-    about.look_at = clock::now() + first_look;
-    about.second_look_at = clock::time_point::max();
-    about.listeners.add(listener);
-    write_held(place->first, about);
-    slot_->wake_self();
-  } catch (const std::exception&) {
-    // Memory or threads ran out: no waiter is notified, so waiters poll.
+    notes_.begin(key);
+    if (keys_.size() == 1) file_at_ = clock::now() + slice;
   }
+  about.look_after = first_look;
+  about.look_at = clock::now() + first_look;
+  about.second_look_at = clock::time_point::max();
+  held_changed(at);
+  wake();
 }
 
-void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
-  if (thread_.in_child()) return;
-  const base::lock_guard lock(mutex_);
-  const auto found = keys_.find(key);
-  if (found == keys_.end()) return;
-  std::erase(found->second.listeners.all, &listener);
-  if (!found->second.listeners.all.empty()) return;
-  const bool taken = notes_.end(key);
-  const int entry = found->second.entry;
-  keys_.erase(found);
-  if (slot_ == nullptr || entry < 0) return;
-  if (keys_.empty()) idle_since_ = clock::now();
-  // A waiter that was woken and leaves without the key wakes the next one.
-  if (slot_->leave(entry) && !taken) slot_->ring(hash_of(key));
-}
-
-void sleeping_waiters::changed(std::string_view key) noexcept {
-  if (notes_.empty() || thread_.in_child()) return;
+void sleeping_waiters::left(place at) noexcept {
+  const auto hash = hash_of(at->first);
+  const bool taken = notes_.end(at->first);
+  const int entry = at->second.entry;
+  keys_.erase(at);
   try {
-    const base::lock_guard lock(mutex_);
-    if (const auto found = keys_.find(key); found != keys_.end()) write_held(found->first, found->second);
-  } catch (const std::exception&) {
-    // Memory ran out, so a deadlock cycle may not be found.
+    // A waiter that was woken and leaves without the key wakes the next one.
+    if (entry >= 0 && slot_->leave(entry) && !taken) slot_->ring(hash);
+  } catch (const std::bad_alloc&) {
+    // The next one polls soon.
   }
 }
 
 /// Writes at once, so that a thread whose wait has ended is in no deadlock cycle any more. The last process to write
 /// closes a cycle.
-void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
-  if (slot_ == nullptr || about.listeners.all.empty()) return;
-  held_meanwhile all;
-  about.listeners.all.front()->list_held(all);
-  std::vector<wake_file::opened::held_lock> held;
-  for (const auto& each : all.locks) {
+void sleeping_waiters::held_changed(place at) {
+  auto& [key, about] = *at;
+  auto held = held_by_waiters(about);
+  if (held == about.held) return;
+  std::vector<wake_file::opened::held_lock> locks;
+  for (const auto& each : held.locks) {
     const bool row = each.nonce != 0;
-    held.push_back({.key = hash_of(each.key, row),
-                    .number = row ? each.nonce : each.fence,
-                    .session = each.session,
-                    .until = each.until.time_since_epoch().count()});
+    locks.push_back({.key = hash_of(each.key, row),
+                     .number = row ? each.nonce : each.fence,
+                     .session = each.session,
+                     .until = each.until.time_since_epoch().count()});
   }
-  if (held == about.held && (held.empty() || all.row == about.row)) return;
-  slot_->set_held(about.entry, key, held, all.row);
+  slot_->set_held(about.entry, key, locks, held.row);
   about.held = std::move(held);
-  about.row = all.row;
   cycles_at_ = {};
   cycles_after_ = first_look;
-  if (!about.held.empty()) slot_->wake_self();
+  if (!locks.empty()) wake();
+}
+
+void sleeping_waiters::wake() noexcept {
+  if (slot_ != nullptr)
+    slot_->wake_self();
+  else
+    changed_.raise();
 }
 
 /// Returns null if no process has waited yet, or if the file can't be used, which it reports with `without` before the
@@ -196,7 +140,7 @@ bool sleeping_waiters::let_first(std::string_view key, bool registered, std::uin
 
 /// Returns nothing if the file does not exist yet or can't be read.
 std::vector<wake_file::opened::waiter> sleeping_waiters::all_waiters() {
-  if (thread_.in_child()) return {};
+  if (in_child()) return {};
   std::string why;
   const auto file = file_.open(false, why);
   return file == nullptr ? std::vector<wake_file::opened::waiter>{} : file->waiters();
@@ -232,6 +176,8 @@ void sleeping_waiters::lost() noexcept {
   keys_.clear();
   cycles_.clear();
   notes_.clear();
+  if (slot_ != nullptr) slot_->leave_slot();
+  slot_.reset();
 }
 
 /// The waiters in the file that hold locks. A lock for whose key none of them waits is in no deadlock cycle, and left
@@ -287,10 +233,9 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
 
 /// Breaks lasting deadlock cycles that this process has to break. It reads the database only if the file shows a cycle.
 /// Processes need not confirm their waits, because each is in the file only while its call has not returned: see
-/// write_held().
-void sleeping_waiters::break_cycles(clock::time_point now) try {
-  const auto nested = [](const auto& each) { return !each.second.held.empty(); };
-  if (std::none_of(keys_.begin(), keys_.end(), nested)) {
+/// held_changed().
+void sleeping_waiters::look_for_cycles(clock::time_point now) {
+  if (!any_held()) {
     cycles_at_ = clock::time_point::max();
     cycles_.clear();
     return;
@@ -317,40 +262,26 @@ void sleeping_waiters::break_cycles(clock::time_point now) try {
     if (!look_up_holders(waiters, grants)) return;
     found = sql::find_cycles(waiters, grants, me).to_break;
   }
-  for (const auto& cycle : cycles_.found(std::move(found), now)) {
-    const auto about = keys_.find(cycle.waits_for);
-    if (about != keys_.end() && !about->second.listeners.all.empty())
-      about->second.listeners.all.front()->closes_cycle(cycle.held, cycle.others);
-  }
+  break_cycles(cycles_.found(std::move(found), now));
   if (!cycles_.empty()) cycles_at_ = now + cycles_.lasts;
-} catch (const std::bad_alloc&) {
-  // The next check finds it.
 }
 
-void sleeping_waiters::run(const std::stop_token& stop) noexcept {
-  const base::lock_guard lock(mutex_);
-  while (serve(stop)) continue;
-  slot_->leave_slot();
-  slot_.reset();
-}
-
-/// Notifies listeners of what has happened, then sleeps. Returns false at the end.
-bool sleeping_waiters::serve(const std::stop_token& stop) {
+bool sleeping_waiters::serve(const std::stop_token&) {
   const auto now = clock::now();
-  std::uint32_t word = 0;
-  // Reads the word before the rings, and before end() may change it.
-  if (!slot_->word(word) || stop.stop_requested()) {
-    lost();
-    return false;
-  }
-  // Another process may have closed a deadlock cycle that this one has to break.
-  if (std::exchange(word_, word) != word) cycles_at_ = std::min(cycles_at_, now);
   const bool looks = now >= file_at_;
-  auto next = clock::time_point::max();
+  if (looks) {
+    file_at_ = now + slice;
+    std::string why;
+    if (file_.open(false, why) != slot_) {  // another file has its name now
+      lost();
+      return true;
+    }
+  }
   for (auto& [key, about] : keys_) {
+    if (about.entry < 0) continue;  // memory ran out
     if (looks && !slot_->stands(about.entry, hash_of(key))) {
       lost();
-      return false;
+      return true;
     }
     const bool rung = slot_->was_rung(about.entry);
     const bool asks = now >= about.look_at;
@@ -367,27 +298,30 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
                                                 : clock::time_point::max();
     }
     if (rung || asks || first_is_deaf || !about.listeners.informed) about.listeners.notify(true);
-    next = std::min({next, about.look_at, about.second_look_at});
   }
-  if (looks) {
-    file_at_ = now + slice;
-    std::string why;
-    if (!keys_.empty() && file_.open(false, why) != slot_) {
-      lost();  // another file has its name now
-      return false;
-    }
-  }
-  if (now >= cycles_at_) break_cycles(now);
-  if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
-  next = keys_.empty() ? idle_since_ + kept_idle : std::min({next, file_at_, cycles_at_});
+  if (now >= cycles_at_) look_for_cycles(now);
+  return true;
+}
+
+sleeping_waiters::clock::time_point sleeping_waiters::next(clock::time_point) const {
+  auto next = std::min(file_at_, cycles_at_);
+  for (const auto& [key, about] : keys_) next = std::min({next, about.look_at, about.second_look_at});
+  return next;
+}
+
+/// The word is read before the rings, so no ring is missed by the next sleep.
+void sleeping_waiters::wait(clock::time_point until) {
+  if (slot_ == nullptr) return key_waiters::wait(until);
   const auto& file = *slot_;  // only this thread drops it
+  const auto before = word_;
   bool slept = false;
   {
     const base::unlocked others(mutex_);
-    slept = file.sleep(word, next - clock::now());
+    slept = file.sleep(before, until - clock::now());
   }
-  if (!slept) lost();
-  return slept;
+  if (!slept || !file.word(word_)) return lost();
+  // Another process may have closed a deadlock cycle that this one has to break.
+  if (word_ != before) cycles_at_ = std::min(cycles_at_, clock::now());
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -11,21 +11,26 @@
 #include <utility>
 #include <vector>
 
-#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
-#include "stores/key_listeners.hpp"
+#include "stores/key_waiters.hpp"
 #include "stores/sql/deadlock_cycles.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 #include "stores/waiter_turns.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// The keys that this store object waits for. A thread sleeps on the object's slot of the wake file until a release
-/// rings it. The thread starts with the first watch, and ends a minute after the last. Thread safety: all functions
-/// from any thread.
-class sleeping_waiters {
+/// What the wake file has of a key that this process waits for.
+struct sleeping_key {
+  int entry = -1;
+  std::chrono::steady_clock::time_point look_at{};
+  std::chrono::steady_clock::time_point second_look_at{};
+  std::chrono::milliseconds look_after{};
+};
+
+/// The slot of the wake file on which a thread of this store object sleeps until a release rings it.
+class sleeping_waiters final : public key_waiters<sleeping_key> {
  public:
   /// The longest sleep. After it the waiters poll their keys, so this bounds the cost of a lost ring, and the wait for
   /// a key that became free without one.
@@ -36,9 +41,6 @@ class sleeping_waiters {
   /// same intervals.
   static constexpr std::chrono::milliseconds first_look{25};
 
-  /// Reports why waiters can't be woken at present, once for each reason.
-  using report = std::function<void(const std::string& why)>;
-
   /// Reads who holds these keys in the database now, and the processes of these sessions. Returns false if that can't
   /// be read at present.
   using poll = std::function<bool(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions)>;
@@ -46,19 +48,12 @@ class sleeping_waiters {
   /// `tables` tells apart lock tables in one database. `unfit` returns why no file can be made there, or an empty text.
   sleeping_waiters(std::string database, std::string tables, std::function<std::string()> unfit, poll polls,
                    report says)
-      : file_(std::move(database)),
+      : key_waiters(std::move(says)),
+        file_(std::move(database)),
         tables_(std::move(tables)),
         unfit_(std::move(unfit)),
-        polls_(std::move(polls)),
-        says_(std::move(says)) {}
-  sleeping_waiters(const sleeping_waiters&) = delete;
-  sleeping_waiters& operator=(const sleeping_waiters&) = delete;
-
-  /// See store::watch() and unwatch(). They wait for nothing but the file.
-  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept;
-  void unwatch(std::string_view key, key_listener& listener) noexcept;
-  /// The locks that the key's listeners hold have changed.
-  void changed(std::string_view key) noexcept;
+        polls_(std::move(polls)) {}
+  ~sleeping_waiters() { end(); }
 
   // For execute(). They take no lock that is held while a listener is notified.
   /// This process was granted the key.
@@ -79,54 +74,36 @@ class sleeping_waiters {
   void session_ended() noexcept;
 
  private:
-  using clock = std::chrono::steady_clock;
-  struct watched_key {
-    key_listeners listeners{};
-    int entry = -1;
-    clock::time_point look_at{};
-    clock::time_point second_look_at{};
-    std::chrono::milliseconds look_after{first_look};
-    std::vector<wake_file::opened::held_lock> held{};  ///< as written in the file
-    row_grant row{};                                   ///< likewise
-  };
+  bool begin() DLOCK_REQUIRES(mutex_) override;
+  void entered(place at) DLOCK_REQUIRES(mutex_) override;
+  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override;
+  void held_changed(place at) DLOCK_REQUIRES(mutex_) override;
+  bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
+  clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
+  void wait(clock::time_point until) DLOCK_REQUIRES(mutex_) override;
+  void wake() noexcept DLOCK_REQUIRES(mutex_) override;
+  void lost() noexcept DLOCK_REQUIRES(mutex_) override;
 
   wake_file::hash hash_of(std::string_view key, bool row = false) const noexcept;
   std::shared_ptr<wake_file::opened> file_if_there(const char* without);
   std::vector<wake_file::opened::waiter> all_waiters();
-  bool begin() DLOCK_REQUIRES(mutex_);
-  bool give_up(const std::string& why) DLOCK_REQUIRES(mutex_);
-  void run(const std::stop_token& stop) noexcept;
-  bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
-  void lost() noexcept DLOCK_REQUIRES(mutex_);
-  void write_held(const std::string& key, watched_key& about) DLOCK_REQUIRES(mutex_);
   std::vector<sql::nested_waiter> nested_waiters() DLOCK_REQUIRES(mutex_);
   bool look_up_holders(std::vector<sql::nested_waiter>& waiters, std::map<std::string, sql::present_grant>& grants)
       DLOCK_REQUIRES(mutex_);
-  void break_cycles(clock::time_point now) DLOCK_REQUIRES(mutex_);
-  void say_once(const std::string& why) noexcept;
+  void look_for_cycles(clock::time_point now) DLOCK_REQUIRES(mutex_);
 
   wake_file file_;
   const std::string tables_;
   const std::function<std::string()> unfit_;
   const poll polls_;
-  const report says_;
 
-  base::mutex mutex_{};  // held while a listener is notified, so that none is after unwatch()
-  std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
-  std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // not null while the thread runs
-  std::uint32_t word_ DLOCK_GUARDED_BY(mutex_) = 0;                     // the slot's word before the last sleep
+  std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // not null while keys are watched
+  std::uint32_t word_ DLOCK_GUARDED_BY(mutex_) = 0;                     // the slot's word after the last sleep
   clock::time_point file_at_ DLOCK_GUARDED_BY(mutex_){};                // the next check of the file itself
   clock::time_point cycles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
   std::chrono::milliseconds cycles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
   sql::lasting_cycles cycles_ DLOCK_GUARDED_BY(mutex_){};
-  clock::time_point off_until_ DLOCK_GUARDED_BY(mutex_){};
-  clock::time_point idle_since_ DLOCK_GUARDED_BY(mutex_){};
-
-  key_notes notes_{};
   waiter_turns turns_{};
-  base::mutex said_mutex_{};
-  std::string said_ DLOCK_GUARDED_BY(said_mutex_){};
-  base::background_thread thread_{};  // destroyed before what it uses
 };
 
 }  // namespace dlock::stores::sqlite::lease_table
