@@ -19,56 +19,27 @@ using namespace std::chrono_literals;
 
 /// The notified waiter takes the key; a connection that waits for it at once would only be in the way.
 constexpr auto rest = 50ms;
-/// The time between two attempts to connect.
-constexpr auto retry = 500ms;
 
 }  // namespace
 
-// ---- for any thread -------------------------------------------------------------------------------------------------
-
 blocking_waiters::~blocking_waiters() {
-  if (!thread_.in_child()) return;
+  end();
+  if (!in_child()) return;
   for (auto& each : slots_) static_cast<void>(each.link.release());  // the parent speaks on the same sockets
   static_cast<void>(control_.link.release());
 }
 
-void blocking_waiters::watch(std::string_view key, key_listener& listener) noexcept {
-  if (thread_.in_child()) return;
-  try {
-    const base::lock_guard lock(mutex_);
-    if (!thread_.started())
-      thread_.start([this](const std::stop_token& stop) { run(stop); }, [this] { changed_.raise(); });
-    auto& about = keys_[std::string(key)];
-    if (about.listeners.all.empty()) about.since = clock::now();
-    about.listeners.add(listener);
-    changed_.raise();
-  } catch (const std::exception&) {
-    // Memory or threads ran out: no waiter is notified, so waiters poll.
-  }
-}
-
-void blocking_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
-  if (thread_.in_child()) return;
-  const base::lock_guard lock(mutex_);
-  const auto found = keys_.find(key);
-  if (found == keys_.end()) return;
-  std::erase(found->second.listeners.all, &listener);
-  // Its connection keeps waiting until another key needs it; it holds nothing at its end.
-  if (found->second.listeners.all.empty()) keys_.erase(found);
+void blocking_waiters::entered(place at) {
+  auto& about = at->second;
+  if (about.listeners.all.size() == 1) about.since = about.begun;
+  changed_.raise();
 }
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
 
-void blocking_waiters::run(const std::stop_token& stop) noexcept {
-  while (!stop.stop_requested()) {
-    try {
-      const base::lock_guard lock(mutex_);
-      serve(stop);
-    } catch (const std::exception&) {
-      std::this_thread::sleep_for(retry);  // no memory
-    }
-  }
+void blocking_waiters::close() noexcept {
   for (auto& each : slots_) each.drop();
+  control_.drop();
 }
 
 void blocking_waiters::tell(const std::string& key, bool works) noexcept {
@@ -79,50 +50,46 @@ bool blocking_waiters::served(std::string_view key) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key && !each.ended; });
 }
 
-void blocking_waiters::serve(const std::stop_token& stop) {
-  // If something comes due while connections are made, the next wait ends at once.
-  const auto begun = clock::now();
-  assign(begun, stop);
-  take_back(begun);
+bool blocking_waiters::serve(const std::stop_token& stop) {
+  const auto now = clock::now();
+  assign(now, stop);
+  for (auto& [key, about] : keys_) {
+    // While a connection waits for the key, every release is noticed. A listener that relies on that has stopped
+    // polling, so it must learn when it ends.
+    const bool works = served(key);
+    if (works ? !about.listeners.informed : about.listeners.relied_on && about.cooldown_until <= now)
+      about.listeners.notify(works);
+  }
+  return true;
+}
+
+void blocking_waiters::wait(clock::time_point until) {
   std::vector<pollfd> watched{{changed_.descriptor(), POLLIN, 0}};
   for (const auto& each : slots_) {
     watched.push_back({each.key.empty() ? -1 : mysql_socket(each.link->handle()), POLLIN, 0});
   }
-  const auto next = next_time(begun);
-  const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
-  {
-    const base::unlocked others(mutex_);
-    ::poll(watched.data(), watched.size(),
-           next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, remaining)));
-    changed_.clear();
-  }
+  wait_for(watched, until);
   for (std::size_t i = 0; i != slots_.size(); ++i) {
     if (watched[i + 1].fd < 0) continue;
     if (watched[i + 1].revents != 0) {
       answered(slots_[i]);
     } else if (!slots_[i].key.empty() && clock::now() >= slots_[i].until) {
-      lost(slots_[i]);
+      broke(slots_[i]);
     }
   }
 }
 
-blocking_waiters::clock::time_point blocking_waiters::next_time(clock::time_point now) const {
+/// If something comes due while connections are made, the next wait ends at once.
+blocking_waiters::clock::time_point blocking_waiters::next(clock::time_point served_at) const {
   auto next = clock::time_point::max();
   for (const auto& each : slots_) {
     if (!each.key.empty()) next = std::min(next, each.until);
   }
   for (const auto& [key, about] : keys_) {
     if (served(key)) continue;
-    if (const auto at = std::max(about.cooldown_until, retry_at_); at > now) next = std::min(next, at);
+    if (const auto at = std::max(about.cooldown_until, retry_at_); at > served_at) next = std::min(next, at);
   }
   return next;
-}
-
-/// A listener that relies on notifications has stopped polling, so it must learn when they stop.
-void blocking_waiters::take_back(clock::time_point now) noexcept {
-  for (const auto& [key, about] : keys_) {
-    if (about.listeners.relied_on && about.cooldown_until <= now && !served(key)) tell(key, false);
-  }
 }
 
 /// Returns the keys without a connection, those that have waited longest first.
@@ -174,11 +141,6 @@ void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
 }
 
 void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop) {
-  for (const auto& each : slots_) {
-    if (each.ended) continue;
-    const auto about = keys_.find(each.key);
-    if (about != keys_.end() && !about->second.listeners.informed) tell(each.key, true);
-  }
   if (now < retry_at_) return;
   for (const auto& [since, key] : unserved(now)) {
     auto* const with = vacant(stop);
@@ -217,13 +179,7 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   } catch (const std::exception&) {
     // Memory ran out after a part of the statement may have been sent.
   }
-  if (sent) {
-    const auto about = keys_.find(key);
-    // From here on every release of the key is noticed.
-    if (about != keys_.end() && !about->second.listeners.informed) tell(key, true);
-  } else {
-    lost(with);
-  }
+  if (!sent) broke(with);
 }
 
 void blocking_waiters::answered(slot& with) {
@@ -239,7 +195,7 @@ void blocking_waiters::answered(slot& with) {
   if (with.ended) return with.drop();  // perhaps between the two halves of its statement
   const bool free = said && (rows.empty() || rows.at(0).at(0) == "1");
   const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
-  if (!free && !in_vain) return lost(with);
+  if (!free && !in_vain) return broke(with);
   const auto key = std::exchange(with.key, {});
   const auto about = keys_.find(key);
   if (about == keys_.end()) return;
@@ -249,7 +205,7 @@ void blocking_waiters::answered(slot& with) {
   tell(key, true);
 }
 
-void blocking_waiters::lost(slot& with) {
+void blocking_waiters::broke(slot& with) {
   if (with.ended) return with.drop();
   const auto key = with.key;
   with.drop();

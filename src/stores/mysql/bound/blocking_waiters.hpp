@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -12,20 +11,24 @@
 #include <utility>
 #include <vector>
 
-#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_overview.hpp"
-#include "stores/key_listeners.hpp"
+#include "stores/key_waiters.hpp"
 #include "stores/mysql/bound/lock_holding_connection.hpp"
 #include "stores/mysql/client/client.hpp"
 
 namespace dlock::stores::mysql {
 
+/// What the pool knows about a key that this process waits for.
+struct blocked_key {
+  std::chrono::steady_clock::time_point since{};           ///< when it last had a connection, or got its first listener
+  std::chrono::steady_clock::time_point cooldown_until{};  ///< the notified waiter takes the key meanwhile
+};
+
 /// A small pool of connections that block at the server on behalf of waiters. Each runs a statement that acquires and
-/// at once releases one key's lock, and then notifies. Keys beyond the pool's size get no notification. It has one
-/// thread, which starts with the first watch. Thread safety: watch() and unwatch() from any thread.
-class blocking_waiters {
+/// at once releases one key's lock, and then notifies. Keys beyond the pool's size get no notification.
+class blocking_waiters final : public key_waiters<blocked_key> {
  public:
   struct plan {
     std::size_t most = 0;  ///< connections
@@ -38,22 +41,11 @@ class blocking_waiters {
   static constexpr std::chrono::seconds longest_wait{5};
 
   /// `client` must outlive it.
-  blocking_waiters(mysql_client& client, plan how) : client_(client), plan_(std::move(how)), slots_(plan_.most) {}
+  blocking_waiters(mysql_client& client, plan how)
+      : key_waiters(report{}), client_(client), plan_(std::move(how)), slots_(plan_.most) {}
   ~blocking_waiters();
-  blocking_waiters(const blocking_waiters&) = delete;
-  blocking_waiters& operator=(const blocking_waiters&) = delete;
-
-  /// See store::watch() and unwatch().
-  void watch(std::string_view key, key_listener& listener) noexcept;
-  void unwatch(std::string_view key, key_listener& listener) noexcept;
 
  private:
-  using clock = std::chrono::steady_clock;
-  struct watched_key {
-    key_listeners listeners{};
-    clock::time_point since{};           ///< when it last had a connection, or got its first listener
-    clock::time_point cooldown_until{};  ///< the notified waiter takes the key meanwhile
-  };
   /// A connection, which only the thread uses.
   struct slot {
     std::unique_ptr<mysql_connection> link{};
@@ -64,30 +56,30 @@ class blocking_waiters {
     void drop() noexcept;
   };
 
-  void run(const std::stop_token& stop) noexcept;
-  void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void entered(place at) DLOCK_REQUIRES(mutex_) override;
+  /// Its connection keeps waiting until another key needs it; it holds nothing at its end.
+  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override { keys_.erase(at); }
+  bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
+  clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
+  void wait(clock::time_point until) DLOCK_REQUIRES(mutex_) override;
+  void close() noexcept DLOCK_REQUIRES(mutex_) override;
+
   void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
-  void take_back(clock::time_point now) noexcept DLOCK_REQUIRES(mutex_);
   std::vector<std::pair<clock::time_point, std::string>> unserved(clock::time_point now) const DLOCK_REQUIRES(mutex_);
   slot* vacant(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void end_wait(slot& of, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool connected(slot& with, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void send(slot& with, const std::string& key) DLOCK_REQUIRES(mutex_);
   void answered(slot& with) DLOCK_REQUIRES(mutex_);
-  void lost(slot& with) DLOCK_REQUIRES(mutex_);
-  clock::time_point next_time(clock::time_point now) const DLOCK_REQUIRES(mutex_);
+  void broke(slot& with) DLOCK_REQUIRES(mutex_);
   bool served(std::string_view key) const;
   void tell(const std::string& key, bool works) noexcept DLOCK_REQUIRES(mutex_);
 
   mysql_client& client_;
   const plan plan_;
-  const base::wake_event changed_{"dlock: a file descriptor for waiting"};
   std::vector<slot> slots_;       // used only by the thread
   slot control_{};                // likewise; ends the waits of the others
   clock::time_point retry_at_{};  // likewise
-  base::mutex mutex_;  // locked while a listener is notified, so that no notification follows after unwatch()
-  std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
-  base::background_thread thread_{};  // ends before what it uses
 };
 
 /// Finds connections that are executing a statement with both texts in it, and so wait for a key. The server shows the

@@ -118,8 +118,8 @@ class for_update_store final : public store, private store_admin {
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   /// No lease depends on a session, because each has a separate connection.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
-  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    waiters_.watch(key, listener);
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
+    waiters_.watch(key, session, listener);
   }
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.unwatch(key, listener);

@@ -42,8 +42,8 @@ class named_lock_store final : public store, private store_admin {
   }
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
-  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    waiters_.watch(key, listener);
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
+    waiters_.watch(key, session, listener);
   }
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.unwatch(key, listener);
