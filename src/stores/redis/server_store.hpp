@@ -76,8 +76,8 @@ class server_store : public Base {
   bool terminate(connection& on, const connection_identity& lost) noexcept final {
     return end_lost_connection(static_cast<script_connection&>(on), lost);
   }
-  void watch(std::string_view key, const id128&, key_listener& listener) noexcept final {
-    channels_.watch(key, listener);
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept final {
+    channels_.watch(key, session, listener);
   }
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept final {
     channels_.unwatch(key, listener);

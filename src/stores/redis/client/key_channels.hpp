@@ -2,26 +2,26 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
-#include "dlock/store_interface/store.hpp"
+#include "stores/key_waiters.hpp"
 #include "stores/redis/client/client.hpp"
 
 namespace dlock::stores::redis {
 
-/// Receives messages about keys that become free, on one connection for all waiters, by a separate thread that starts
-/// with the first of them. Thread safety: watch() and unwatch() from any thread.
-class key_channels {
+struct channel_key {
+  bool ask = false;  ///< it was added or removed since the server was last informed
+};
+
+/// Receives messages about keys that become free, on one connection for all waiters. A key's listeners rely on them as
+/// soon as the server has confirmed the subscription.
+class key_channels final : public key_waiters<channel_key> {
  public:
-  /// Called by the thread once for each reason why no waiter can be notified for now.
-  using report = std::function<void(const std::string& why)>;
   /// Whether the key may be free, according to a published message; an empty message means that the server has
   /// subscribed us. Called by the thread.
   using judge = std::function<bool(std::string_view key, std::string_view message)>;
@@ -29,37 +29,26 @@ class key_channels {
   /// `prefix` is the prefix of the channels' names, before the key. Without `frees` each message means that the key may
   /// be free.
   key_channels(redis_client& client, std::string prefix, report says, judge frees = {})
-      : client_(client), prefix_(std::move(prefix)), says_(std::move(says)), frees_(std::move(frees)) {}
-  key_channels(const key_channels&) = delete;
-  key_channels& operator=(const key_channels&) = delete;
-
-  void watch(std::string_view key, key_listener& listener) noexcept;
-  void unwatch(std::string_view key, key_listener& listener) noexcept;
+      : key_waiters(std::move(says)), client_(client), prefix_(std::move(prefix)), frees_(std::move(frees)) {}
+  ~key_channels() { end(); }
 
  private:
-  struct heard_key {
-    std::vector<key_listener*> listeners{};
-    bool ask = false;    ///< it was added or removed since the server was last informed
-    bool works = false;  ///< the server has confirmed it
-  };
-  void run(const std::stop_token& stop) noexcept;
-  bool serve(const std::stop_token& stop) noexcept;
-  bool serve(redis_connection& on, const std::stop_token& stop);
-  bool subscribe(redis_connection& on, bool anew);
-  bool hear(const answer& response);
-  void say(const std::string& why);
-  void none_works() noexcept;
-  bool nobody_waits() const noexcept;
+  void entered(place at) DLOCK_REQUIRES(mutex_) override;
+  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override;
+  bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
+  clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
+  void wait(clock::time_point until) DLOCK_REQUIRES(mutex_) override;
+  void close() noexcept DLOCK_REQUIRES(mutex_) override { link_.reset(); }
+  bool hear(const answer& response) DLOCK_REQUIRES(mutex_);
 
   redis_client& client_;
   const std::string prefix_;
-  const report says_;
   const judge frees_;
-  std::string said_{};                         ///< by the thread
-  const base::wake_event changed_{"eventfd"};  ///< ends a wait of the thread
-  mutable base::mutex mutex_;
-  std::map<std::string, heard_key, std::less<>> channels_ DLOCK_GUARDED_BY(mutex_){};
-  base::background_thread thread_{};  // destroyed before what it uses
+  // The thread's:
+  std::unique_ptr<redis_connection> link_{};
+  bool confirmed_ = false;  // the server has sent something about a key on it
+  clock::time_point heard_{};
+  clock::time_point asked_{};
 };
 
 }  // namespace dlock::stores::redis

@@ -90,8 +90,8 @@ redlock_store::redlock_store(const redlock_settings& settings)
   }
 }
 
-void redlock_store::watch(std::string_view key, const id128&, key_listener& listener) noexcept {
-  for (const auto& each : channels_) each->channels.watch(key, listener);
+void redlock_store::watch(std::string_view key, const id128& session, key_listener& listener) noexcept {
+  for (const auto& each : channels_) each->channels.watch(key, session, listener);
 }
 
 void redlock_store::unwatch(std::string_view key, const id128&, key_listener& listener) noexcept {
