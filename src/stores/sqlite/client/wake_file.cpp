@@ -9,12 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <bitset>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
@@ -299,45 +300,41 @@ struct wake_file::opened::candidate {
   id128 session{};
   bool nested = false;
   std::uint32_t rung = 0;
+  bool own = false;
 
   bool before(const candidate& other) const noexcept {
     return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
   }
 
-  /// Calls `each` for all present entries of the file.
-  template <class Call>
-  static void for_each(const opened& file, Call&& each) {
-    file_table table;
-    if (!file.get(0, table) || table.header != expected) return;
-    entries all;
-    for (std::size_t slot = 0; slot != slots; ++slot) {
-      const auto used = std::min<std::size_t>(table.heads[slot].used, keys_of_slot);
-      if (used == 0 || !file.read(entry_at(slot, 0), all.data(), used * sizeof(file_entry))) continue;
-      for (std::size_t entry = 0; entry != used; ++entry) {
-        if (all[entry].key == 0) continue;
-        candidate one{all[entry].key, all[entry].since, slot, entry, {}, all[entry].nested != 0, all[entry].rung};
-        std::memcpy(&one.session, all[entry].session, sizeof one.session);
-        each(one);
-      }
-    }
-  }
-
-  /// The first of those waiters for the key whose process is alive, and was not passed over.
-  template <class Fits>
-  static std::optional<candidate> first_alive(const opened& file, hash key, Fits&& fits) {
-    std::bitset<slots> dead;
-    for (;;) {
-      std::optional<candidate> first;
-      for_each(file, [&](const candidate& each) {
-        if (each.key == key && each.rung != passed_over && !dead[each.slot] && fits(each) &&
-            (!first || each.before(*first)))
-          first = each;
-      });
-      if (!first || file.in_use(first->slot)) return first;
-      dead[first->slot] = true;
-    }
-  }
+  bool lives(const opened& file) const noexcept { return rung != passed_over && file.in_use(slot); }
 };
+
+/// The entries of the key (0: of all keys) in their order, also of dead processes.
+std::vector<wake_file::opened::candidate> wake_file::opened::candidates(hash key) const {
+  std::vector<candidate> found;
+  file_table table;
+  if (!get(0, table) || table.header != expected) return found;
+  entries all;
+  for (std::size_t slot = 0; slot != slots; ++slot) {
+    const auto used = std::min<std::size_t>(table.heads[slot].used, keys_of_slot);
+    if (used == 0 || !read(entry_at(slot, 0), all.data(), used * sizeof(file_entry))) continue;
+    for (std::size_t entry = 0; entry != used; ++entry) {
+      const auto& there = all[entry];
+      if (there.key == 0 || (key != 0 && there.key != key)) continue;
+      auto& one = found.emplace_back(candidate{there.key,
+                                               there.since,
+                                               slot,
+                                               entry,
+                                               {},
+                                               there.nested != 0,
+                                               there.rung,
+                                               static_cast<int>(slot) == slot_.load()});
+      std::memcpy(&one.session, there.session, sizeof one.session);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const candidate& a, const candidate& b) { return a.before(b); });
+  return found;
+}
 
 bool wake_file::opened::in_use(std::size_t slot) const noexcept {
   return static_cast<int>(slot) == slot_.load() || is_locked_by_another(descriptor_->number, slot);
@@ -368,104 +365,73 @@ wake_file::opened::ring_result wake_file::opened::ring(const candidate& one) con
   return before == fresh_ring ? ring_result::rung_again : ring_result::rung;
 }
 
-wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
+wake_file::opened::rung wake_file::opened::ring(hash key) const {
   auto found = rung::none;
-  std::optional<candidate> last;
-  for (;;) {
-    const auto first =
-        candidate::first_alive(*this, key, [&](const candidate& each) { return !last || last->before(each); });
-    if (!first) return found;
-    const auto result = ring(*first);
-    if (result != ring_result::gone && found != rung::other)
-      found = static_cast<int>(first->slot) == slot_.load() ? rung::own : rung::other;
-    if (result == ring_result::rung) return found;
-    last = first;
+  for (const auto& each : candidates(key)) {
+    if (!each.lives(*this)) continue;
+    const auto result = ring(each);
+    if (result != ring_result::gone && found != rung::other) found = each.own ? rung::own : rung::other;
+    if (result == ring_result::rung) break;
   }
-}
-
-std::optional<wake_file::opened::candidate> wake_file::opened::own_candidate(hash key) const noexcept {
-  std::optional<candidate> own;
-  candidate::for_each(*this, [&, mine = slot_.load()](const candidate& each) {
-    if (each.key == key && static_cast<int>(each.slot) == mine) own = each;
-  });
-  return own;
-}
-
-std::int64_t wake_file::opened::first_other(hash key, bool registered, bool rings) const noexcept {
-  const auto own = registered ? own_candidate(key) : std::nullopt;
-  const auto first = candidate::first_alive(*this, key, [&, mine = slot_.load()](const candidate& each) {
-    return static_cast<int>(each.slot) != mine && (!own || each.before(*own));
-  });
-  if (first && rings) ring(*first);
-  return first ? first->since : 0;
-}
-
-void wake_file::opened::pass_over(hash key, std::int64_t since) const noexcept {
-  candidate::for_each(*this, [&](const candidate& each) {
-    if (each.key == key && each.since == since)
-      static_cast<void>(put(entry_at(each.slot, each.entry) + offsetof(file_entry, rung), passed_over));
-  });
-}
-
-wake_file::opened::waiters_ahead wake_file::opened::ahead(hash key) const noexcept {
-  waiters_ahead found;
-  const auto own = own_candidate(key);
-  if (!own) return found;
-  std::optional<candidate> first;
-  candidate::for_each(*this, [&](const candidate& each) {
-    if (each.key != key || each.rung == passed_over || !each.before(*own) || !in_use(each.slot)) return;
-    ++found.count;
-    if (!first || each.before(*first)) first = each;
-  });
-  found.deaf = first && first->rung == fresh_ring;
   return found;
 }
 
-void wake_file::opened::ring_all() const noexcept try {
-  std::vector<candidate> all;
-  candidate::for_each(*this, [&](const candidate& each) { all.push_back(each); });
-  std::sort(all.begin(), all.end(),
-            [](const candidate& a, const candidate& b) { return a.key != b.key ? a.key < b.key : a.before(b); });
-  hash done = 0;
-  for (const auto& each : all) {
-    if (each.key != done && in_use(each.slot) && ring(each) == ring_result::rung) done = each.key;
+std::int64_t wake_file::opened::first_other(hash key, bool registered, bool rings) const {
+  for (const auto& each : candidates(key)) {
+    if (each.own && registered) break;
+    if (each.own || !each.lives(*this)) continue;
+    if (rings) ring(each);
+    return each.since;
   }
-} catch (const std::bad_alloc&) {
-  // The waiters poll in a while.
+  return 0;
+}
+
+void wake_file::opened::pass_over(hash key, std::int64_t since) const {
+  for (const auto& each : candidates(key)) {
+    if (each.since == since)
+      static_cast<void>(put(entry_at(each.slot, each.entry) + offsetof(file_entry, rung), passed_over));
+  }
+}
+
+wake_file::opened::waiters_ahead wake_file::opened::ahead(hash key) const {
+  waiters_ahead found;
+  for (const auto& each : candidates(key)) {
+    if (each.own) return found;
+    if (each.lives(*this) && found.count++ == 0) found.deaf = each.rung == fresh_ring;
+  }
+  return {};
+}
+
+void wake_file::opened::ring_all() const {
+  std::set<hash> done;
+  for (const auto& each : candidates(0)) {
+    if (!done.contains(each.key) && in_use(each.slot) && ring(each) == ring_result::rung) done.insert(each.key);
+  }
 }
 
 std::vector<wake_file::opened::waiter> wake_file::opened::waiters() const {
-  std::vector<candidate> all;
-  std::bitset<slots> lives;
-  candidate::for_each(*this, [&](const candidate& each) {
-    if (each.entry == 0 || all.empty() || all.back().slot != each.slot) lives[each.slot] = in_use(each.slot);
-    if (lives[each.slot]) all.push_back(each);
-  });
-  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.before(b); });
-  const auto now = boot_time();
   std::vector<waiter> found;
-  found.reserve(all.size());
-  for (const auto& each : all) {
-    found.push_back({.key = each.key,
-                     .session = each.session,
-                     .waited = std::chrono::nanoseconds{std::max<std::int64_t>(0, now - each.since)}});
+  for (const auto& each : candidates(0)) {
+    if (!in_use(each.slot)) continue;
+    const std::chrono::nanoseconds waited{std::max<std::int64_t>(0, boot_time() - each.since)};
+    found.push_back({.key = each.key, .session = each.session, .waited = waited});
   }
   return found;
 }
 
 std::vector<wake_file::opened::nested_waiter> wake_file::opened::nested_waiters() const {
   std::vector<nested_waiter> found;
-  candidate::for_each(*this, [&](const candidate& each) {
+  for (const auto& each : candidates(0)) {
     file_nested there;
-    if (!each.nested || !in_use(each.slot) || !get(nested_at(each.slot, each.entry), there)) return;
-    if (there.held_count > there.held.size() || there.name_size > sizeof there.name) return;
+    if (!each.nested || !in_use(each.slot) || !get(nested_at(each.slot, each.entry), there)) continue;
+    if (there.held_count > there.held.size() || there.name_size > sizeof there.name) continue;
     found.push_back({.slot = each.slot,
                      .key = each.key,
                      .name = {there.name, there.name_size},
                      .since = there.since,
                      .row = there.row,
                      .held = {there.held.begin(), there.held.begin() + there.held_count}});
-  });
+  }
   return found;
 }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,32 +66,33 @@ class wake_file::opened {
   opened(const opened&) = delete;
   opened& operator=(const opened&) = delete;
 
+  // These throw std::bad_alloc.
   /// Notifies the first waiter for the key, in the order of their entries, that the key may be free. If it has not
   /// noticed an earlier ring, its process may be stopped, so the next one is notified too.
   enum class rung : std::uint8_t { none, own, other };
-  rung ring(hash key) const noexcept;
+  rung ring(hash key) const;
   /// Of the living processes that have entered the key before this one (if `registered`, before its entry, otherwise at
   /// all): the time at which the first of them did so. 0 if there is none. `rings`: notifies it that the key may be
   /// free.
-  std::int64_t first_other(hash key, bool registered, bool rings) const noexcept;
+  std::int64_t first_other(hash key, bool registered, bool rings) const;
   /// The waiter that entered the key at that time is not rung any more, and nobody leaves the key to it, until its
   /// process notices that.
-  void pass_over(hash key, std::int64_t since) const noexcept;
+  void pass_over(hash key, std::int64_t since) const;
   /// How many living processes have entered the key before this one, and whether the first of them has not noticed a
   /// ring.
   struct waiters_ahead {
     unsigned count = 0;
     bool deaf = false;
   };
-  waiters_ahead ahead(hash key) const noexcept;
+  waiters_ahead ahead(hash key) const;
   /// Notifies the first waiter of each key.
-  void ring_all() const noexcept;
+  void ring_all() const;
   struct waiter {
     hash key = 0;
     id128 session{};
     std::chrono::nanoseconds waited{0};
   };
-  /// All living waiters, those of one key in the order of their entries. Throws std::bad_alloc.
+  /// All living waiters, in the order of their entries.
   std::vector<waiter> waiters() const;
   /// A lock that a waiting thread holds.
   struct held_lock {
@@ -111,7 +111,7 @@ class wake_file::opened {
     row_grant row{};         ///< as in held_meanwhile
     std::vector<held_lock> held{};
   };
-  /// The living waiters that hold locks. Throws std::bad_alloc.
+  /// The living waiters that hold locks.
   std::vector<nested_waiter> nested_waiters() const;
 
   // ---- the slot of this object
@@ -161,7 +161,7 @@ class wake_file::opened {
   bool in_use(std::size_t slot) const noexcept;
   enum class ring_result : std::uint8_t { gone, rung, rung_again };
   ring_result ring(const candidate& one) const noexcept;
-  std::optional<candidate> own_candidate(hash key) const noexcept;
+  std::vector<candidate> candidates(hash key) const;
 
   descriptor* descriptor_ = nullptr;
   unsigned char* page_ = nullptr;  // only the kernel reads it
