@@ -396,6 +396,8 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from o
   // What it hears of "k" in the round that finds "a" busy is nothing to the wait for "a".
   store->next(verb::poll, {.during = [&] { store->tell("k"); }});
   REQUIRE(store->tell("k", true) == 1);
+  REQUIRE(at_rest());
+  clock.advance(10ms);  // as of the first key that it waits for
   REQUIRE(watches("a"));
   CHECK(store->watched("k") == 0);
   const auto takes = store->count(verb::take);

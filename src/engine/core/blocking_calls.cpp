@@ -16,19 +16,6 @@ namespace dlock::engine {
 
 namespace {
 
-/// Continues a re-entry that needs a statement.
-class reentry_under_way final : public operation {
- public:
-  reentry_under_way(reentry_attempt& entry, const action& next) noexcept : entry_(entry), next_(next) {}
-  action start(instant) override { return next_; }
-  action resume(instant now) override { return entry_.resume(now); }
-  action interrupt(interruption, instant now) override { return resume(now); }
-
- private:
-  reentry_attempt& entry_;
-  const action next_;
-};
-
 /// Enters the key again if the owner holds it; otherwise the result is empty. It makes no acquisition, which would cost
 /// several times as much. `looked` says whether the acquisition need not search again.
 acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, bool& looked) {
@@ -40,9 +27,10 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
   const auto found = again.find(owner, in_owner_scope(), key, now);
   looked = found == reentry_attempt::found::nothing;
   if (found != reentry_attempt::found::entered) return {};
-  if (const auto next = again.start(now); next.what != action::kind::finished) {
+  if (again.check(now)) {
     blocking_driver driver(core.all());
-    reentry_under_way op(again, next);
+    frame_storage<1536> room;
+    coroutine_operation<void> op(room, driver.signal(), [&again](flow& f) { return again.extend(f); });
     driver.run(op);
   }
   return again.take();

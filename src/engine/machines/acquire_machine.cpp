@@ -20,6 +20,17 @@ acquire_machine::acquire_machine(const settings& given) noexcept
 
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
 
+step acquire_machine::begin_after(const acquire_machine& other, instant now) {
+  last_ = step::poll;
+  holder_ = other.holder_;
+  why_ = other.why_;
+  unknown_ = other.unknown_;
+  if (!other.waits_for_holder_) return trouble(now);
+  if (!holder_.holder) return busy_unseen(now);
+  starvation_.polled(holder_, now);
+  return held(now);
+}
+
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took) {
   ++statements_;
   if (last_ == step::poll) starvation_.poll_took(took);

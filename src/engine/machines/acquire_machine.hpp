@@ -53,6 +53,8 @@ class acquire_machine : public waiting_machine {
   explicit acquire_machine(const settings& given) noexcept;
 
   step begin() noexcept;
+  /// Begins after an attempt that was busy or failed just now: as if this one had, so with a pause.
+  step begin_after(const acquire_machine& other, instant now);
   /// Handles the reply to the last step's statement. `trusted_until` is until when a grant by it may be trusted. `took`
   /// is how long the reply took.
   step replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took = {});

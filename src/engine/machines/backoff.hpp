@@ -95,6 +95,8 @@ class waiting_machine {
   bool outcome_unknown() const noexcept { return unknown_; }
   /// During a pause: the key is held, or its row is locked; otherwise there was a transient failure.
   bool waits_for_holder() const noexcept { return waits_for_holder_; }
+  /// The remaining retries of retry_settings::limit.
+  unsigned remaining_retries() const noexcept { return retries_.remaining_retries(); }
   std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }

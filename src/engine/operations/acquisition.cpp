@@ -11,22 +11,25 @@
 namespace dlock::engine {
 
 key_acquire::key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken,
-                         bool poll_first)
+                         bool poll_first, queue_turn turn, const acquire_machine* after)
     : services_(services),
       key_(key),
       request_(std::move(request)),
+      after_(after),
+      remaining_retries_(request_.terms.retry.limit),
       poll_first_(poll_first),
       again_(services, request_.terms),
-      queue_wait_(services, request_, woken) {}
+      queue_wait_(services, request_, woken),
+      turn_(std::move(turn)) {}
 
 task<acquired> key_acquire::run(flow& f) {
-  auto here = request_.holds_nothing ? enter() : look(f.now());
+  auto here = turn_ ? found::turn : request_.holds_nothing ? enter() : look(f.now());
   while (here == found::queue) {
     co_await wait_in_queue(f);
     here = left_queue(f);
   }
   if (here == found::ours) {
-    co_await enter_again(f);
+    co_await again_.enter(f);
     co_return again_.take();
   }
   if (here == found::busy) co_return not_granted(f, nullptr, true);
@@ -60,8 +63,6 @@ key_acquire::found key_acquire::enter() {
 }
 
 // These are functions because in the coroutine the frame would hold the arguments of each awaiter.
-
-flow::following<reentry_attempt> key_acquire::enter_again(flow& f) { return f.follow(again_, again_.start(f.now())); }
 
 flow::following<queue_wait> key_acquire::wait_in_queue(flow& f) {
   if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order()) {
@@ -149,6 +150,7 @@ task<acquired> key_acquire::ask_store(flow& f) {
         const auto& machine = here.attempt->machine();
         auto held = here.attempt->admit(turn_, machine.has_paused(), here.watch.works(), f.now());
         if (held != nullptr) {
+          remaining_retries_ = machine.remaining_retries();
           co_return granted(std::move(held), f.now(), machine.statements(), machine.taken_over());
         }
         closed_ = services_.closed.load();
@@ -172,7 +174,7 @@ task<acquired> key_acquire::ask_store(flow& f) {
       found_here = left_queue(f);
     }
     if (found_here == found::ours) {
-      co_await enter_again(f);
+      co_await again_.enter(f);
       co_return again_.take();
     }
     if (found_here == found::busy) co_return not_granted(f, attempt(), true);
@@ -209,6 +211,7 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
                                                                  .seed = services_.shared.next_nonce(),
                                                                  .patient = here.patient,
                                                                  .rivals = here.rivals});
+  if (after_ != nullptr) return attempt.ask_after(f, *std::exchange(after_, nullptr));
   return attempt.ask(f);
 }
 

@@ -18,14 +18,18 @@ namespace dlock::engine {
 class key_acquire {
  public:
   /// Bytes of all frames while it waits in the queue, and of all below run() while the store is asked. g++ 12 needs 256
-  /// and 3,136.
+  /// and 2,736.
   static constexpr std::size_t frames_in_queue = 256;
-  static constexpr std::size_t frames_at_store = 3328;
+  static constexpr std::size_t frames_at_store = 2944;
 
-  key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken, bool poll_first);
+  /// `turn`: of that key, if the caller has it already. `after`: of an attempt that was busy or failed just now.
+  key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken, bool poll_first,
+              queue_turn turn = {}, const acquire_machine* after = nullptr);
 
   /// Until it is granted or the wait ends. Throws lock_refused, store_error.
   task<acquired> run(flow& f);
+  /// Granted: what is left of retry_settings::limit.
+  unsigned remaining_retries() const noexcept { return remaining_retries_; }
 
  private:
   /// What this process knows of the key.
@@ -41,7 +45,6 @@ class key_acquire {
 
   found look(instant now);
   found enter();
-  flow::following<reentry_attempt> enter_again(flow& f);
   flow::following<queue_wait> wait_in_queue(flow& f);
   found left_queue(const flow& f);
   std::shared_ptr<grant> use_passed(instant now);
@@ -57,6 +60,8 @@ class key_acquire {
   engine_services& services_;
   const lock_key& key_;
   const lock_request request_;
+  const acquire_machine* after_;
+  unsigned remaining_retries_;
   bool poll_first_;
   bool too_many_ = false;
   bool closed_ = false;  // the service was closed while the store granted it

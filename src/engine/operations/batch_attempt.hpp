@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "engine/operations/key_attempt.hpp"
-#include "engine/operations/session_request.hpp"
 
 namespace dlock::engine {
 
@@ -16,9 +16,12 @@ namespace dlock::engine {
 class batch_attempt {
  public:
   struct member {
-    member(std::size_t which, engine_services& services, const lock_key& key, const lock_request& asked,
-           const acquire_machine::settings& settings, waker& woken)
-        : number(which), attempt(services, key, asked, settings), asking(frames, woken, &begin, std::ref(attempt)) {}
+    member(std::size_t which, queue_turn&& turn_of_key, engine_services& services, const lock_key& key,
+           const lock_request& asked, const acquire_machine::settings& settings, waker& woken)
+        : number(which),
+          turn(std::move(turn_of_key)),
+          attempt(services, key, asked, settings),
+          asking(frames, woken, &begin, std::ref(attempt)) {}
     /// The batch ends while nothing of it is under way: what it was to send and did not, as one attempt threw, is not
     /// sent any more.
     ~member() { asking.withdraw(); }
@@ -27,61 +30,38 @@ class batch_attempt {
     static task<step> begin(flow& f, key_attempt& of) { return of.ask(f); }
 
     const std::size_t number;  // of the key
+    queue_turn turn;
     key_attempt attempt;
-    frame_storage<2048> frames;
+    frame_storage<1024> frames;
     coroutine_operation<step> asking;
-    statement send{};  // a poll before, a cancellation after
+    statement cancels{};
     bool started = false;
     bool open = true;  // under way
   };
 
+  /// `asked` must outlive it.
   batch_attempt(engine_services& services, const lock_request& asked, waker& woken)
-      : services_(services), request_(asked), woken_(woken), session_(services, woken) {}
+      : services_(services), request_(asked), woken_(woken) {}
 
-  void add(std::size_t number, const lock_key& key);
+  /// One more key, which must outlive it, with the turn of that.
+  void add(std::size_t number, const lock_key& key, queue_turn turn);
   bool empty() const noexcept { return members_.empty(); }
-  std::size_t first() const noexcept { return members_.empty() ? 0 : members_.front().number; }
-  void clear() noexcept { members_.clear(); }
   std::deque<member>& all() noexcept { return members_; }
+  /// Asks for all of them, until one is not to be had: the first of those that were busy or failed; null: all are
+  /// granted.
+  task<member*> ask(flow& f);
+  /// Cancels what was granted and not admitted. What gets no answer is left to the background.
+  task<void> give_back(flow& f);
 
-  /// Gets the sessions. Finished: pinned() says whether all have one, session_fault() why not.
-  action pin(instant now);
-  action pin_resumed(instant now) { return pin_follow(session_.resume(now), now); }
-  bool pinned() const noexcept { return pinned_; }
-  /// One of those of the last round; zero: there was none.
-  const id128& session() const noexcept { return asked_as_; }
-  const fault& session_fault() const noexcept { return fault_; }
-
-  /// Looks at each key. Finished: found_busy().
-  action poll(instant now);
-  /// The first that somebody holds; null: none.
-  const member* found_busy() const noexcept;
-
-  /// Asks for all of them, until one is not to be had. Finished: at least one is busy or failed, or all are granted.
-  action take(instant now);
-  action take_resumed(instant now);
-  /// The first that is not to be had; null: all were granted.
-  member* refused() noexcept;
-
-  /// Cancels what was granted. When that is answered, given_back() leaves the rest to the background.
-  action give_back(instant now);
-  void given_back(instant now) noexcept;
+  // Of the flow that asks, by follow().
+  action resume(instant now);
 
  private:
-  action next_pin(instant now);
-  action pin_follow(action next, instant now);
-  action send(priority level, instant until, microseconds timeout);
-
   engine_services& services_;
   const lock_request& request_;
   waker& woken_;
-  session_request session_;
   std::deque<member> members_{};
-  member* pinning_ = nullptr;
   std::vector<statement*> sent_{};
-  fault fault_{};
-  id128 asked_as_{};
-  bool pinned_ = false;
   bool refused_ = false;
 };
 

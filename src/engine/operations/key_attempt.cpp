@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dlock/store_interface/transactional_store.hpp"
+#include "engine/operations/session_request.hpp"
 #include "engine/operations/undo.hpp"
 #include "engine/registry/fair_share.hpp"
 
@@ -125,7 +126,7 @@ task<step> key_attempt::ask(flow& f, step next, bool answered) {
         bool pinned = has_session(f.now());
         if (!pinned) pinned = co_await pin_session(f);
         if (!pinned) {
-          next = machine_.not_done(session_fault_, f.now());
+          next = at_;
           continue;
         }
         prepare_grant();
@@ -156,11 +157,10 @@ task<bool> key_attempt::pin_session(flow& f) {
   while (!has_session(f.now())) {  // one that was opened too slowly is over already
     pin_ = {};
     if (asked_ != nullptr) asked_->pin = {};
-    session_request session(services_, f.waker());
-    co_await f.follow(session, session.start(keeping_.session_ttl(), request_.limit(f.now()), f.now()));
-    pin_ = session.take_pin();
+    fault why;
+    pin_ = co_await request_session(f, services_, keeping_.session_ttl(), request_.limit(f.now()), statement_, why);
     if (pin_) continue;
-    session_fault_ = session.why();
+    at_ = machine_.not_done(why, f.now());
     co_return false;
   }
   co_return true;

@@ -7,7 +7,6 @@
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/operations/flow.hpp"
 #include "engine/operations/lock_request.hpp"
-#include "engine/operations/session_request.hpp"
 
 namespace dlock::engine {
 
@@ -60,8 +59,12 @@ class key_attempt {
   key_attempt(const key_attempt&) = delete;
   key_attempt& operator=(const key_attempt&) = delete;
 
+  /// Gets the session to ask with, if it has none. False: at() says how it goes on without.
+  task<bool> pin_session(flow& f);
   /// From its beginning until it is granted, busy or failed, or is to pause.
   task<step> ask(flow& f) { return ask(f, machine_.begin()); }
+  /// Likewise, after one that was busy or failed just now.
+  task<step> ask_after(flow& f, const acquire_machine& other) { return ask(f, machine_.begin_after(other, f.now())); }
   /// Likewise, where that is what the machine wants next.
   task<step> ask(flow& f, step next);
   /// pause: the poll that ends it; then ask_polled(), once it has been answered.
@@ -83,8 +86,6 @@ class key_attempt {
   /// failed: because the row does not exist.
   bool no_such_row() const noexcept { return no_such_row_; }
 
-  /// A session that is to be used, if it lives.
-  void use(session_pin pin) noexcept { pin_ = std::move(pin); }
   const session_pin& pin() const noexcept { return asked_ != nullptr && asked_->pin ? asked_->pin : pin_; }
   /// granted: until when that may be trusted.
   instant trusted_until(instant now) const noexcept;
@@ -105,7 +106,6 @@ class key_attempt {
 
   task<step> ask(flow& f, step next, bool answered);
   bool has_session(instant now) const noexcept;
-  task<bool> pin_session(flow& f);
   void write_statement(instant now);
   void prepare_grant();
   void note_answer(instant now) noexcept;
@@ -131,7 +131,6 @@ class key_attempt {
   bool polled_ = false;   // nothing has been sent since the last poll was answered
   ours ours_ = ours::no;  // granted at the server, and no lease here yet
   session_pin pin_{};
-  fault session_fault_{};           // why there is none
   std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
   row_attempt row_attempt_{};       // while a grant of a row may be in no book
   instant trusted_until_{};

@@ -7,102 +7,89 @@
 #include <vector>
 
 #include "dlock/lock_keys.hpp"
-#include "engine/machines/multi_machine.hpp"
 #include "engine/operations/acquisition.hpp"
 #include "engine/operations/batch_attempt.hpp"
-#include "engine/operations/release_subscription.hpp"
 
 namespace dlock::engine {
 
-/// One key of several: its grant, or the turn for it.
-struct key_slot : acquired {
-  queue_turn turn{};  // ours, and not yet a grant's
-};
-
 /// One place for each key; none: one of them was busy.
 struct acquired_all {
-  std::vector<key_slot> held{};
+  std::vector<acquired> held{};
   std::string why_busy{};
 };
 
-/// One acquire of several keys, all or none: does what multi_machine wants. Nothing is held while one is waited for,
-/// but in the end those before it in the order of all processes, or of the queues of this one.
-class multi_acquisition final : public operation {
+/// What an acquire of several keys knows while it is under way, and the coroutines that go through it. All or nothing,
+/// under one deadline:
+///
+///   enter again what the owner holds
+///   three times: try the others together; if one is busy, give all back and acquire that one, holding nothing
+///   then acquire them one by one in the order of all processes, holding those before
+///
+/// So two such acquires can't wait for each other, and two that keep getting in each other's way are separated by the
+/// order of the last resort.
+class multi_acquire {
  public:
-  /// `keys` must outlive it. `request`: the owner, when the call began, and how the caller waits.
-  multi_acquisition(engine_services& services, const lock_keys& keys, const lock_request& request, waker& woken);
-  ~multi_acquisition() override;
+  multi_acquire(engine_services& services, const lock_keys& keys, const lock_request& request);
+  ~multi_acquire();
+  multi_acquire(const multi_acquire&) = delete;
+  multi_acquire& operator=(const multi_acquire&) = delete;
 
-  action start(instant now) override;
-  action resume(instant now) override;
-  action interrupt(interruption why, instant now) override;
-  const lock_key* waits_for() const noexcept override;
-  void list_taken(std::vector<nested_wait::held_lock>& all) const override;
-
-  /// After action::kind::finished. Throws as acquisition.
-  acquired_all result(instant now);
+  /// Until all are granted or the wait ends. Throws as key_acquire::run().
+  task<acquired_all> run(flow& f);
+  /// Adds what it has taken itself.
+  void list_taken(std::vector<nested_wait::held_lock>& all) const;
 
  private:
-  enum class doing : std::uint8_t {
-    nothing,
-    entering_again,
-    queued,
-    yielding,
-    pinning,
-    polling_all,
-    taking,
-    giving_back,
-    pausing,
-    one_by_one,
-    extending
+  /// How a try at one or several keys ends.
+  enum class round : std::uint8_t {
+    all,   ///< they are held
+    busy,  ///< one is not to be had now, and may be waited for
+    over,  ///< one is not to be had, and the wait is over
   };
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  static constexpr unsigned rounds_together = 3;
 
-  action follow(multi_step next, instant now);
-  action enter_held(action next, instant now);
-  action enter_queue(instant now);
-  action queue_left(action next, instant now);
-  action busy_here(std::size_t key, instant now);
-  std::size_t try_turns();
-  void leave_turns(std::size_t but) noexcept;
-  action round(action next, instant now);
-  multi_step round_over(instant now);
-  bool admit_all(instant now) noexcept;
-  void drop_new(instant now) noexcept;
-  action pause_now(instant now);
-  action pause_over(action next, instant now);
-  action one_by_one(action next, instant now);
-  action extend_all(bool resumed, instant now);
-  std::string why_busy(instant now) const;
+  task<void> enter_held(flow& f);
+  task<round> try_together(flow& f);
+  task<bool> leave_to_others(flow& f, batch_attempt& batch);
+  task<round> acquire_busy(flow& f);
+  task<round> acquire_in_order(flow& f);
+  task<bool> extend_all(flow& f);
+  bool admit_all(batch_attempt& batch, instant now) noexcept;
+  void give_back_all(instant now) noexcept;
+  round refused_by(const flow& f, const key_attempt& attempt);
+  [[noreturn]] void end_wait(const flow& f, const lock_key& key);
+  microseconds waited(const flow& f) const noexcept { return f.now() - request_.begun; }
 
   engine_services& services_;
   const lock_keys& keys_;
   detail::lock_settings terms_;  // with what is left of the retry limit
   const lock_request request_;
-  waker& woken_;
-  multi_machine machine_;
-  doing doing_ = doing::nothing;
-  std::vector<key_slot> slots_;
-  std::size_t at_ = 0;       // whose place it is about
-  unsigned lone_waits_ = 0;  // how often a busy queue may still be waited for alone in this round
-  reentry_attempt again_;
-  queue_wait queue_wait_;
-  queue_turn no_turn_{};
-  statement poll_{};  // ends a pause
-  poll_wait pause_;   // may wait in its destructor for that
-  release_subscription watch_;
-  batch_attempt round_;
-  std::optional<acquisition> single_{};
-  std::optional<extension> extension_{};
-  std::optional<interruption> interrupted_{};
-  multi_step end_ = multi_step::granted;
-  instant last_{};
+  std::vector<acquired> held_;                // one for each key
+  std::size_t busy_ = 0;                      // the key to be waited for
+  queue_turn turn_{};                         // of that, if it is ours
+  std::optional<acquire_machine> refused_{};  // of the attempt at that
+  bool was_busy_ = false;                     // some round has found a key busy at the store
+  waiter_slot counted_{};
   std::string why_busy_{};
-  const lock_key* missing_ = nullptr;  // that row does not exist
-  bool polls_ = false;                 // the pause ends with a poll
-  bool too_many_ = false;
-  bool busy_here_ = false;
-  bool closed_ = false;  // the service was closed while the store granted them
+  instant last_{};
+};
+
+/// One acquire of several keys.
+class multi_acquisition final : private frame_storage<1536>,
+                                private multi_acquire,
+                                public coroutine_operation<acquired_all> {
+ public:
+  /// `keys` must outlive it. `request`: the owner, when the call began, and how the caller waits.
+  multi_acquisition(engine_services& services, const lock_keys& keys, const lock_request& request, waker& woken)
+      : multi_acquire(services, keys, request),
+        coroutine_operation<acquired_all>(static_cast<frame_storage&>(*this), woken, &run_in,
+                                          static_cast<multi_acquire*>(this)) {}
+
+  acquired_all result(instant) const { return coroutine_operation<acquired_all>::result(); }
+  void list_taken(std::vector<nested_wait::held_lock>& all) const override { multi_acquire::list_taken(all); }
+
+ private:
+  static task<acquired_all> run_in(flow& f, multi_acquire* of) { return of->run(f); }
 };
 
 }  // namespace dlock::engine

@@ -27,11 +27,6 @@ const char* name_of(renewal renewal) noexcept {
   return "manual";
 }
 
-/// Of an extension, which waits for nothing but the time.
-class no_waker final : public waker {
-  void wake() noexcept override {}
-} never_woken;
-
 }  // namespace
 
 reentry_attempt::~reentry_attempt() {
@@ -91,33 +86,32 @@ void reentry_attempt::honour(instant now) const {
   }
 }
 
-action reentry_attempt::start(instant now) {
+bool reentry_attempt::check(instant now) {
   last_ = now;
   ensure_held(*held_, now);  // a lost lease can't be entered again: what was done under it is not to be trusted
   const bool plain = terms_.min_hold.count() == 0 && terms_.max_hold.count() == 0 && held_->kind == lease_kind::session;
-  if (plain && terms_.renewal == renewal::automatic) return finish();
+  if (plain && terms_.renewal == renewal::automatic) return false;
   honour(now);
   // A session, or renewals of the row, keep it: their ttl holds. A separate expiry is only ever extended, by one
   // statement, if the inner ttl ends later.
   const auto margin = margin_for(held_->ttl, services_.shared.options.margin);
   // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction
   // ends, no other owner can be granted the key.
-  if (services_.table.verified_here(*held_)) return finish();
-  if (held_->kind != lease_kind::expiring || held_->own_end.remaining(now) + margin >= terms_.ttl) return finish();
-  extension_ = std::make_unique<extension>(services_, held_, terms_.ttl, never_woken,
-                                           "acquire, to extend the lease that is held");
-  return extension_->start(now);
+  if (services_.table.verified_here(*held_)) return false;
+  return held_->kind == lease_kind::expiring && held_->own_end.remaining(now) + margin < terms_.ttl;
 }
 
-action reentry_attempt::resume(instant now) {
-  last_ = now;
-  const auto next = extension_->resume(now);
-  return next.what == action::kind::finished ? finish() : next;
+task<void> reentry_attempt::extend(flow& f) {
+  return extend_lease(f, services_, held_, terms_.ttl, "acquire, to extend the lease that is held");
 }
 
-action reentry_attempt::finish() noexcept {
+acquired reentry_attempt::take() noexcept {
   services_.shared.notify({.what = event::kind::reentered, .key = held_->key.view(), .fence = held_->fence_shown()});
-  return {};
+  return {.held = std::move(held_), .entered_again = true, .first = first_};
+}
+
+task<void> reentry_attempt::enter(flow& f) {
+  if (check(f.now())) co_await extend(f);
 }
 
 }  // namespace dlock::engine

@@ -30,27 +30,28 @@ class reentry_attempt {
     nothing,      ///< the owner does not hold the key, or by a lease that is out of the caller's reach: as for another
                   ///< owner
     being_freed,  ///< it does not any more, but a transaction's outcome has left the key to be freed by the background
-    entered,      ///< start() must follow
+    entered,      ///< enter() must follow, then take()
   };
   /// Throws lock_refused where the options, or the way in which the key is held, forbid to enter it again.
   /// `named`: the program named the owner.
   found find(const owner_state& owner, bool named, const lock_key& key, instant now);
-  /// Finished: the lease is there. Throws lock_lost, store_error; std::invalid_argument for options that an inner lease
-  /// can't have.
-  action start(instant now);
-  action resume(instant now);
-  acquired take() noexcept { return {.held = std::move(held_), .entered_again = true, .first = first_}; }
+  /// Throws lock_lost, store_error; std::invalid_argument for options that an inner lease can't have.
+  task<void> enter(flow& f);
+  acquired take() noexcept;
+
+  // The steps of enter(), for a caller that needs no frame as long as nothing is to be sent.
+  /// Whether extend() must follow. Throws lock_lost, std::invalid_argument.
+  bool check(instant now);
+  task<void> extend(flow& f);
 
  private:
   void refuse(grant& mine, instant now) const;
   void honour(instant now) const;
-  action finish() noexcept;
 
   engine_services& services_;
   const detail::lock_settings& terms_;
   std::shared_ptr<grant> held_{};
   bool first_ = false;
-  std::unique_ptr<extension> extension_{};  // seldom needed
   instant last_{};
 };
 

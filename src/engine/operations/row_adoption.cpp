@@ -30,11 +30,10 @@ row_adoption::~row_adoption() {
 }
 
 task<void> row_adoption::pin_session(flow& f) {
-  session_request session(services_, f.waker());
-  co_await f.follow(session, session.start(keeping_.session_ttl(), f.now() + statement_timeout, f.now()));
-  pin_ = session.take_pin();
+  statement opens;
+  fault why;
+  pin_ = co_await request_session(f, services_, keeping_.session_ttl(), f.now() + statement_timeout, opens, why);
   if (pin_) co_return;
-  const auto& why = session.why();
   throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
                     fmt::format("rows to be claimed: {}", trouble(services_, why)), why.native, why.sqlstate,
                     why.transient);

@@ -1,52 +1,64 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/session_request.hpp"
 
+#include <utility>
+
 #include "engine/operations/lock_request.hpp"
 
 namespace dlock::engine {
 
-void session_request::abandon() noexcept {
-  if (waits_) services_.sessions.leave(*this);
-  waits_ = false;
-}
+namespace {
 
-action session_request::start(microseconds ttl, instant until, instant now) {
-  ttl_ = ttl;
-  until_ = until;
-  why_ = {};
-  return find(now);
-}
-
-action session_request::find(instant now) {
-  pin_ = services_.sessions.pin(ttl_, now, opening_, *this);
-  if (pin_) return {};
-  if (opening_) {
-    auto& opens = statement_.emplace();
-    opening_.ask(opens);
-    opens.queue_deadline = until_;
-    opens.timeout = statement_timeout;
-    sent_ = {&opens};
-    return action::send(sent_);
+/// Is woken when another operation has opened a session.
+class opening_wait final : public opening_waiter {
+ public:
+  opening_wait(session_keeper& sessions, waker& woken) noexcept : sessions_(sessions), woken_(woken) {}
+  opening_wait(const opening_wait&) = delete;
+  opening_wait& operator=(const opening_wait&) = delete;
+  ~opening_wait() { end(); }
+  void begun() noexcept { waits_ = true; }
+  void end() noexcept {
+    if (std::exchange(waits_, false)) sessions_.leave(*this);
   }
-  waits_ = true;
-  if (now < until_) return action::wait(until_);
-  abandon();
-  why_ = services_.sessions.why_not_opened();
-  if (why_.text.empty()) why_ = passing_fault("no session could be opened in time; another thread still tries", true);
-  return {};
-}
+  void wake() noexcept override { woken_.wake(); }
 
-action session_request::resume(instant now) {
-  if (waits_) {
-    abandon();
-    return find(now);
+ private:
+  session_keeper& sessions_;
+  waker& woken_;
+  bool waits_ = false;
+};
+
+}  // namespace
+
+task<session_pin> request_session(flow& f, engine_services& services, microseconds ttl, instant until, statement& with,
+                                  fault& why) {
+  why = {};
+  opening_wait wait(services.sessions, f.waker());
+  for (;;) {
+    session_opening opening;
+    auto pin = services.sessions.pin(ttl, f.now(), opening, wait);
+    if (pin) co_return std::move(pin);
+    if (opening) {
+      opening.ask(with);
+      with.priority = priority::takes;
+      with.queue_deadline = until;
+      with.timeout = statement_timeout;
+      co_await f.send(with);
+      pin = opening.answered(with, why);
+      if (!pin && opening.elsewhere() && f.now() < until) continue;
+      opening = {};
+      if (pin) services.shared.notify({.what = event::kind::session_opened, .text = pin->id.hex()});
+      co_return std::move(pin);
+    }
+    wait.begun();
+    if (f.now() >= until) break;
+    co_await f.wait(until);
+    wait.end();
   }
-  pin_ = opening_.answered(*statement_, why_);
-  const bool again = !pin_ && opening_.elsewhere() && now < until_;
-  opening_ = {};
-  if (again) return find(now);
-  if (pin_) services_.shared.notify({.what = event::kind::session_opened, .text = pin_->id.hex()});
-  return {};
+  wait.end();
+  why = services.sessions.why_not_opened();
+  if (why.text.empty()) why = passing_fault("no session could be opened in time; another thread still tries", true);
+  co_return session_pin{};
 }
 
 }  // namespace dlock::engine
