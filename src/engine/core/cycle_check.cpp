@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -41,7 +40,7 @@ wait_check::verdict cycle_check::check(const operation& op, const lock_key& key)
     } else {
       end();
       auto held = held_here(taken);
-      cycle_ = wait_.begin({&core_.where(), &core_.all().queue, &key, until_}, std::move(held));
+      cycle_ = wait_.begin({.where = &core_.where(), .key = &key, .until = until_}, std::move(held));
       taken_ = std::move(taken);
       key_ = &key;
       tell_store(wait_.keys_ahead());
@@ -52,11 +51,6 @@ wait_check::verdict cycle_check::check(const operation& op, const lock_key& key)
   } catch (const std::bad_alloc&) {
     return verdict::unknown;
   }
-}
-
-void cycle_check::asks() noexcept {
-  if (std::none_of(taken_.begin(), taken_.end(), [](const auto& each) { return each.held == nullptr; })) return;
-  end();
 }
 
 std::string cycle_check::tell() const {

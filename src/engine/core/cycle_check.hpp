@@ -25,8 +25,6 @@ class cycle_check final : public wait_check {
   static bool needed(bool several, const detail::lock_settings& terms) noexcept;
 
   verdict check(const operation& op, const lock_key& key) noexcept override;
-  /// An acquire of several keys gives its turns back if one of the keys is busy at the store.
-  void asks() noexcept override;
   /// Notifies the observer of a wait that was refused, and returns the reason.
   std::string tell() const;
 

@@ -9,7 +9,6 @@ instant blocking_driver::run(operation& op, instant begun) {
   auto at = begun;
   for (auto next = op.start(at); next.what != action::kind::finished;) {
     if (next.what == action::kind::send) {
-      if (check_ != nullptr) check_->asks();
       at = send(next);
       next = op.resume(at);
     } else {

@@ -45,8 +45,6 @@ class wait_check {
   /// Called when `op` waits for that key and has waited for at least `blocking_driver::short_wait`, for this key or
   /// others, and again whenever the wait goes on.
   virtual verdict check(const operation& op, const lock_key& key) noexcept = 0;
-  /// Called when the operation does not wait now, but sends statements.
-  virtual void asks() noexcept = 0;
 
  protected:
   ~wait_check() = default;

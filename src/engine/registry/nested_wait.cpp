@@ -34,7 +34,7 @@ struct nested_waits {
 
   static nested_waits& all() { return one_per_process<nested_waits>(); }
 
-  /// Calls `use` for the threads that hold it, or have the turn before it.
+  /// Calls `use` for the threads that hold it.
   template <class Use>
   void for_each_holder(const nested_wait::awaited& what, const Use& use) const DLOCK_REQUIRES(mutex) {
     const auto [first, last] = holders.equal_range(what.key->hash());
@@ -65,8 +65,7 @@ struct nested_waits {
       if (holder.what_.where == what.where) list_ahead(holder.what_, keys);
     });
   }
-  /// Calls `use` for those that wait for it, for those that wait for what these hold, and so on. Without a queue, for
-  /// waiters in any queue.
+  /// Calls `use` for those that wait for it, for those that wait for what these hold, and so on.
   template <class Use>
   void for_each_waiter(const nested_wait::awaited& what, const Use& use, const behind* holder = nullptr)
       DLOCK_REQUIRES(mutex) {
@@ -76,10 +75,9 @@ struct nested_waits {
       const auto& theirs = here.wait.what_;
       if (!here.wait.cycle_.empty()) continue;  // it is refused
       if (theirs.where != what.where || *theirs.key != *what.key) continue;
-      if (what.queue != nullptr && theirs.queue != what.queue) continue;
       use(here);
       for (const auto& each : here.wait.held_) {
-        if (each.is_held()) for_each_waiter({each.where, each.queue, &each.key()}, use, &here);
+        if (each.is_held()) for_each_waiter({.where = each.where, .key = &each.key()}, use, &here);
       }
     }
   }
@@ -100,8 +98,7 @@ bool nested_wait::ends_before(const nested_wait* a, const nested_wait* b) noexce
 
 bool nested_wait::holds(const awaited& what) const noexcept {
   return cycle_.empty() && std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
-           return each.where == what.where && (each.queue == nullptr || each.queue == what.queue) &&
-                  each.key() == *what.key && each.is_held();
+           return each.where == what.where && each.key() == *what.key && each.is_held();
          });
 }
 
@@ -196,7 +193,7 @@ void nested_wait::list_held(const store& where, const lock_key& key, std::vector
   const base::lock_guard lock(waits.mutex);
   waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
     for (const auto& own : each.wait.held_) {
-      if (own.held != nullptr && own.held->pin && own.is_held()) all.push_back(shown(*own.held, each.until()));
+      if (own.held->pin && own.is_held()) all.push_back(shown(*own.held, each.until()));
     }
   });
 }
@@ -208,7 +205,7 @@ void nested_wait::closes_cycle(const store& where, const lock_key& key, const lo
   waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
     const auto& last = each.wait;
     const bool meant = std::any_of(last.held_.begin(), last.held_.end(), [&](const held_lock& of) {
-      return of.held != nullptr && of.held->pin && of.is_held() && is_that(held, *of.held);
+      return of.held->pin && of.is_held() && is_that(held, *of.held);
     });
     if (!meant) return;
     try {

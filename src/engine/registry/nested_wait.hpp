@@ -20,22 +20,18 @@ namespace dlock::engine {
 /// is used by one thread, the static functions by any.
 class nested_wait {
  public:
-  /// A lock that it holds. Without a grant it is its turn in the queue for a key, behind which other threads of that
-  /// service wait.
+  /// A lock that it holds.
   struct held_lock {
     std::shared_ptr<grant> held{};
     const store* where = nullptr;
-    const lock_key* turn_of = nullptr;
-    const wait_queue* queue = nullptr;
 
-    bool is_held() const noexcept { return held == nullptr || held->state.load() == grant_state::held; }
-    const lock_key& key() const noexcept { return held != nullptr ? held->key : *turn_of; }
+    bool is_held() const noexcept { return held->state.load() == grant_state::held; }
+    const lock_key& key() const noexcept { return held->key; }
     friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
   };
-  /// A key of a store, in the queue of a service, and the end of the wait.
+  /// A key of a store, and the end of the wait for it.
   struct awaited {
     const store* where = nullptr;
-    const wait_queue* queue = nullptr;
     const lock_key* key = nullptr;
     instant until = instant::max();
   };

@@ -18,8 +18,8 @@ struct counting_waker final : waker {
   int times = 0;
 };
 
-/// Three threads of one process wait for keys of one queue, and hold others meanwhile. Two of them have the turn of
-/// `both`, so a wait for `both` closes two cycles.
+/// Three threads of one process wait for keys, and hold others meanwhile. Two of them hold `both`, one of them until it
+/// notices that it has lost it, so a wait for `both` closes two cycles.
 struct two_cycles {
   const lock_key first{"first"}, second{"second"}, both{"both"};
   counting_waker wakes_short{}, wakes_long{}, wakes_mine{};
@@ -28,22 +28,25 @@ struct two_cycles {
   nested_wait::awaited wait_for(const lock_key& key, microseconds until) const {
     return {.key = &key, .until = instant{until}};
   }
-  static std::vector<nested_wait::held_lock> turns(std::initializer_list<const lock_key*> of) {
+  static std::vector<nested_wait::held_lock> locks(std::initializer_list<const lock_key*> of) {
     std::vector<nested_wait::held_lock> all;
-    for (const auto* const each : of) all.push_back({.turn_of = each});
+    for (const auto* const each : of) {
+      all.push_back({.held = std::make_shared<grant>(nullptr, *each)});
+      all.back().held->state = grant_state::held;
+    }
     return all;
   }
   /// `reversed`: which of the two cycles is found first.
   void begin(bool reversed) {
     const auto begin_one = [&](nested_wait& wait, const lock_key& key, microseconds until) {
-      REQUIRE(wait.begin(wait_for(key, until), turns({&both})).empty());
+      REQUIRE(wait.begin(wait_for(key, until), locks({&both})).empty());
     };
     if (!reversed) begin_one(short_wait, first, 1s);
     begin_one(long_wait, second, 3s);
     if (reversed) begin_one(short_wait, first, 1s);
   }
   std::vector<cycle_link> close(microseconds until) {
-    return mine.begin(wait_for(both, until), turns({&first, &second}));
+    return mine.begin(wait_for(both, until), locks({&first, &second}));
   }
 };
 
@@ -72,7 +75,7 @@ TEST_CASE_METHOD(two_cycles,
   bool ran_out = true;
   for (std::size_t number = 0; ran_out; ++number) {
     REQUIRE(number < 100);
-    auto held = turns({&first, &second});
+    auto held = locks({&first, &second});
     {
       const test::scarce_memory scarce(number);
       try {
