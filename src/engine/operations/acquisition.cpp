@@ -25,7 +25,7 @@ key_acquire::key_acquire(engine_services& services, const lock_key& key, lock_re
 task<acquired> key_acquire::run(flow& f) {
   auto here = turn_ ? found::turn : request_.holds_nothing ? enter() : look(f.now());
   while (here == found::queue) {
-    co_await wait_in_queue(f);
+    for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
     here = left_queue(f);
   }
   if (here == found::ours) {
@@ -62,14 +62,17 @@ key_acquire::found key_acquire::enter() {
   return request_.deadline <= request_.begun ? found::busy : found::queue;
 }
 
-// These are functions because in the coroutine the frame would hold the arguments of each awaiter.
-
-flow::following<queue_wait> key_acquire::wait_in_queue(flow& f) {
+bool key_acquire::enter_queue(instant now) {
   if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order()) {
     const keeping kept(key_, request_.terms, services_.caps);
     if (kept.kind == lease_kind::session) queue_wait_.use_lease_of(kept.ttl);
   }
-  return f.follow(queue_wait_, queue_wait_.start(key_, queue_until_, f.now()), &key_);
+  return queue_wait_.begin(key_, queue_until_, now);
+}
+
+/// `why`: the wait was interrupted.
+bool key_acquire::waits_in_queue(const flow& f, std::optional<interruption> why) {
+  return queue_wait_.goes_on(why || f.now() >= queue_until_, f.now());
 }
 
 key_acquire::found key_acquire::left_queue(const flow& f) {
@@ -170,7 +173,7 @@ task<acquired> key_acquire::ask_store(flow& f) {
     queue_until_ = request_.deadline;
     auto found_here = f.interrupted() ? found::busy : found::queue;
     while (found_here == found::queue) {
-      co_await wait_in_queue(f);
+      for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
       found_here = left_queue(f);
     }
     if (found_here == found::ours) {
@@ -215,12 +218,14 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
   return attempt.ask(f);
 }
 
-flow::following<poll_wait> key_acquire::leave_to_others(flow& f, at_store& here) {
+// These two are functions because in the coroutine the frame would hold the arguments of each awaiter.
+
+task<void> key_acquire::leave_to_others(flow& f, at_store& here) {
   turn_.spare();
-  return f.follow(here.pause, here.pause.start(here.no_turn, nullptr, here.resumes, f.now()));
+  return here.pause.wait(f, here.no_turn, nullptr, here.resumes, nullptr);
 }
 
-flow::following<poll_wait> key_acquire::pause(flow& f, at_store& here) {
+task<void> key_acquire::pause(flow& f, at_store& here) {
   const auto now = f.now();
   auto& attempt = *here.attempt;
   const auto& machine = attempt.machine();
@@ -234,7 +239,7 @@ flow::following<poll_wait> key_acquire::pause(flow& f, at_store& here) {
   const auto until = here.watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
   auto& turn = here.watch.replaces_polls() ? here.no_turn : turn_;
-  return f.follow(here.pause, here.pause.start(turn, &attempt.poll(now), until, now), &key_);
+  return here.pause.wait(f, turn, &attempt.poll(now), until, &key_);
 }
 
 /// `yielded`: the pause left the key to others.

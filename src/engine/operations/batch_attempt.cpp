@@ -17,7 +17,15 @@ task<batch_attempt::member*> batch_attempt::ask(flow& f) {
     const bool pinned = co_await each.attempt.pin_session(f);
     if (!pinned) co_return &each;
   }
-  co_await f.follow(*this, resume(f.now()));
+  for (bool goes_on = true; goes_on;) {
+    const bool waits = go_on(f.now());
+    goes_on = waits || !sent_.empty();
+    if (!sent_.empty()) {
+      co_await f.send(sent_);
+    } else if (waits) {
+      co_await f.wait(request_.limit(f.now()));
+    }
+  }
   for (auto& each : members_) {
     const auto at = each.attempt.at();
     if (each.started && !each.open && (at == step::busy || at == step::failed)) co_return &each;
@@ -25,9 +33,10 @@ task<batch_attempt::member*> batch_attempt::ask(flow& f) {
   co_return nullptr;
 }
 
-/// All that was sent has been answered: they go on together. Once one is not to be had, the others ask for nothing
-/// more, but what was granted is known, and what is being undone is seen to its end.
-action batch_attempt::resume(instant now) {
+/// All that was sent has been answered: they go on together, and what they send now is in `sent_`. Returns whether one
+/// waits. Once one is not to be had, the others ask for nothing more, but what was granted is known, and what is being
+/// undone is seen to its end.
+bool batch_attempt::go_on(instant now) {
   bool waits = false;
   sent_.clear();
   for (auto& each : members_) {
@@ -45,8 +54,7 @@ action batch_attempt::resume(instant now) {
       sent_.insert(sent_.end(), next.statements.begin(), next.statements.end());
     }
   }
-  if (!sent_.empty()) return action::send(sent_);
-  return waits ? action::wait(request_.limit(now)) : action{};
+  return waits;
 }
 
 task<void> batch_attempt::give_back(flow& f) {

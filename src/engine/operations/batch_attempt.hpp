@@ -53,10 +53,9 @@ class batch_attempt {
   /// Cancels what was granted and not admitted. What gets no answer is left to the background.
   task<void> give_back(flow& f);
 
-  // Of the flow that asks, by follow().
-  action resume(instant now);
-
  private:
+  bool go_on(instant now);
+
   engine_services& services_;
   const lock_request& request_;
   waker& woken_;

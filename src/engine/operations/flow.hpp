@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Operations as coroutines: a function that reads from top to bottom, behind the same seam as an operation by hand.
+/// Operations as coroutines: a function that reads from top to bottom, behind the seam that drivers know.
 ///
 ///   task<bool> ask(flow& f, statement& of) {
 ///     co_await f.send(of);                                      // all that is under way is seen to its end
 ///     if (auto why = co_await f.wait(f.now() + 10ms)) co_return false;  // interrupted
-///     co_await f.run(an_operation_by_hand);
 ///     co_return co_await another_coroutine(f);
 ///   }
 ///   coroutine_operation<bool> op(room, woken, ask, std::ref(of));
@@ -130,79 +129,42 @@ class flow {
   /// Why waits were ended, also one that did not end by it; none: they were not. It comes once.
   const std::optional<interruption>& interrupted() const noexcept { return interrupted_; }
   /// Its statements are under way.
-  bool sends() const noexcept { return sends_; }
+  bool sends() const noexcept { return wanted_.what == action::kind::send; }
   /// While it waits for a key: that one.
-  const lock_key* waits_for() const noexcept {
-    const auto* const own = part_.of != nullptr ? part_.call->waits_for(part_.of) : nullptr;
-    return own != nullptr ? own : waits_for_;
-  }
+  const lock_key* waits_for() const noexcept { return waits_for_; }
 
   class sending;
   class waiting;
-  template <class Part>
-  class following;
   /// Sends it, and goes on with the answer in `of`: the next sending of the same statement overwrites that.
   sending send(statement& of, bool with_polls = false) noexcept;
   sending send(std::span<statement* const> all, bool with_polls = false) noexcept;
   /// Goes on when it was woken, when that time has come, or when it is interrupted. Gives the interruption that ended
   /// it, if one did. `key`: what it waits for, if another owner has that.
   waiting wait(instant until, const lock_key* key = nullptr) noexcept;
-  /// Goes on when that operation by hand is finished; it throws what that throws.
-  following<operation> run(operation& part);
-  /// Likewise of a part of one, which has begun with `first`.
-  template <class Part>
-  following<Part> follow(Part& part, const action& first, const lock_key* key = nullptr) noexcept;
 
   // Of what runs it.
   /// What it wanted sent last is not sent: it will end where it stands.
-  void withdraw() noexcept { sends_ = false; }
+  void withdraw() noexcept { wanted_ = {}; }
   action start(std::coroutine_handle<> root, instant at) {
     leaf_ = root;
     return resume(at);
   }
   action resume(instant at) {
     now_ = at;
-    sends_ = false;
-    return part_.of != nullptr ? part_ended(part_.call->resume, {}) : go_on();
+    return go_on();
   }
   action interrupt(interruption why, instant at) {
     now_ = at;
     if (!interrupted_) interrupted_ = why;
-    if (part_.of != nullptr) return part_ended(part_.call->interrupt, why);
     ended_by_ = why;
     return go_on();
   }
 
  private:
-  // A part by hand that has the say for now.
-  struct by_hand {
-    using step = action (*)(void* of, interruption why, instant now);
-    struct functions {
-      step resume;
-      step interrupt;
-      const lock_key* (*waits_for)(const void* of);
-    };
-    void* of = nullptr;
-    const functions* call = nullptr;
-  };
-
-  action wants(const action& next) noexcept {
-    sends_ = next.what == action::kind::send;
-    return next;
-  }
   action go_on() {
     wanted_ = {};
     leaf_.resume();
-    return wants(wanted_);
-  }
-  action part_ended(by_hand::step step, interruption why) {
-    try {
-      if (const auto next = step(part_.of, why, now_); next.what != action::kind::finished) return wants(next);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-    part_ = {};
-    return go_on();
+    return wanted_;
   }
 
   engine::waker& waker_;
@@ -211,11 +173,8 @@ class flow {
   action wanted_{};                 // finished while a coroutine runs
   std::array<statement*, 1> alone_{};
   const lock_key* waits_for_ = nullptr;
-  by_hand part_{};
-  std::exception_ptr failure_{};  // of that
   std::optional<interruption> interrupted_{};
   std::optional<interruption> ended_by_{};
-  bool sends_ = false;
 };
 
 // What an awaiter wants is in the flow from its construction on, so that little of it lies in a frame.
@@ -250,51 +209,6 @@ class [[nodiscard]] flow::waiting {
   flow& in_;
 };
 
-template <class Part>
-class [[nodiscard]] flow::following {
- public:
-  following(flow& in, Part& part, const action& first, const lock_key* key) noexcept : in_(in), part_(part) {
-    in_.wanted_ = first;
-    in_.waits_for_ = key;
-  }
-  bool await_ready() const noexcept { return in_.wanted_.what == action::kind::finished; }
-  void await_suspend(std::coroutine_handle<> leaf) const noexcept {
-    in_.leaf_ = leaf;
-    static constexpr by_hand::functions of_part{resume, interrupt, waits_for};
-    in_.part_ = {.of = &part_, .call = &of_part};
-  }
-  void await_resume() const {
-    in_.waits_for_ = nullptr;
-    if (in_.failure_ != nullptr) std::rethrow_exception(std::exchange(in_.failure_, nullptr));
-  }
-
- private:
-  static action resume(void* of, interruption, instant now) { return static_cast<Part*>(of)->resume(now); }
-  static action interrupt(void* of, interruption why, instant now) {
-    auto& part = *static_cast<Part*>(of);
-    if constexpr (requires { part.interrupt(why, now); }) {
-      return part.interrupt(why, now);
-    } else if constexpr (requires { part.interrupt(now); }) {
-      return part.interrupt(now);
-    } else if constexpr (requires { part.interrupt(); }) {
-      return part.interrupt();
-    } else {
-      return part.resume(now);
-    }
-  }
-  static const lock_key* waits_for(const void* of) {
-    const auto& part = *static_cast<const Part*>(of);
-    if constexpr (requires { part.waits_for(); }) {
-      return part.waits_for();
-    } else {
-      return nullptr;
-    }
-  }
-
-  flow& in_;
-  Part& part_;
-};
-
 inline flow::sending flow::send(std::span<statement* const> all, bool with_polls) noexcept {
   return {*this, all, with_polls};
 }
@@ -303,11 +217,6 @@ inline flow::sending flow::send(statement& of, bool with_polls) noexcept {
   return {*this, alone_, with_polls};
 }
 inline flow::waiting flow::wait(instant until, const lock_key* key) noexcept { return {*this, until, key}; }
-inline flow::following<operation> flow::run(operation& part) { return {*this, part, part.start(now_), nullptr}; }
-template <class Part>
-flow::following<Part> flow::follow(Part& part, const action& first, const lock_key* key) noexcept {
-  return {*this, part, first, key};
-}
 
 namespace coroutines {
 

@@ -19,17 +19,16 @@ queue_wait::~queue_wait() {
   services_.background.cancel_later(std::move(queue_waiter::passed), nullptr, instant::max(), last_);
 }
 
-action queue_wait::start(const lock_key& key, instant until, instant now) {
-  until_ = until;
+bool queue_wait::begin(const lock_key& key, instant until, instant now) {
   last_ = now;
   if (!count()) {
     ended_ = end::too_many;
-    return {};
+    return false;
   }
   queue_waiter::enter_again = queue_waiter::freed = false;
   if (services_.queue.enter(key, *this, now)) {
     ended_ = end::turn;
-    return {};
+    return false;
   }
   key_ = &key;
   // Another thread of the same owner either finds this one in the queue when it is granted, or was granted before.
@@ -37,21 +36,20 @@ action queue_wait::start(const lock_key& key, instant until, instant now) {
     const auto mine = services_.table.find(*request_.owner, key, true, false);
     if (mine.held != nullptr && !mine.being_freed) return leave(end::enter_again);
   }
-  if (now >= until_) return leave(end::timed_out);
-  return action::wait(until_);
+  return now < until || leave(end::timed_out);
 }
 
-action queue_wait::leave(end otherwise) noexcept {
+bool queue_wait::goes_on(bool over, instant now) noexcept {
+  last_ = now;
+  return (!over && !services_.queue.signalled(*key_, *this)) || leave(end::timed_out);
+}
+
+/// It waits no longer.
+bool queue_wait::leave(end otherwise) noexcept {
   const bool neither = services_.queue.leave(*std::exchange(key_, nullptr), *this);
   // A turn that came together with the end of the wait, or a cancellation, counts.
   ended_ = neither ? otherwise : queue_waiter::turn ? end::turn : end::enter_again;
-  return {};
-}
-
-action queue_wait::resume(instant now) {
-  last_ = now;
-  if (services_.queue.signalled(*key_, *this) || now >= until_) return leave(end::timed_out);
-  return action::wait(until_);
+  return false;
 }
 
 }  // namespace dlock::engine

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/operations/lock_request.hpp"
-#include "engine/operations/operation.hpp"
 
 namespace dlock::engine {
 
@@ -21,13 +20,12 @@ class queue_wait final : private queue_waiter {
   queue_wait& operator=(const queue_wait&) = delete;
   ~queue_wait();
 
-  /// Waits in the queue until then. Finished: see ended().
-  action start(const lock_key& key, instant until, instant now);
-  action resume(instant now);
+  /// Whether it waits in the queue now, until then at most; if not, see ended().
+  bool begin(const lock_key& key, instant until, instant now);
+  /// It was woken, or the wait is over. Whether it waits on; if not, see ended().
+  bool goes_on(bool over, instant now) noexcept;
   /// From now on it begins at the head of the queue.
   void enter_at_head() noexcept { queue_waiter::first = true; }
-  /// It waits no longer.
-  action interrupt() noexcept { return leave(end::timed_out); }
 
   end ended() const noexcept { return ended_; }
   queue_turn take_turn() noexcept { return std::move(queue_waiter::turn); }
@@ -42,13 +40,12 @@ class queue_wait final : private queue_waiter {
 
  private:
   void wake() noexcept override { woken_.wake(); }
-  action leave(end otherwise) noexcept;
+  bool leave(end otherwise) noexcept;
 
   engine_services& services_;
   const lock_request& request_;
   waker& woken_;
   const lock_key* key_ = nullptr;  // while it is in the queue
-  instant until_{};
   instant last_{};  // when it was resumed
   waiter_slot counted_{};
   end ended_ = end::timed_out;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <array>
 #include <atomic>
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "engine/machines/backoff.hpp"
+#include "engine/operations/flow.hpp"
 #include "engine/operations/lock_request.hpp"
-#include "engine/operations/operation.hpp"
 
 namespace dlock::engine {
 
@@ -23,10 +22,8 @@ class poll_wait final : private pause {
   ~poll_wait();
 
   /// Pauses until `until`, then sends `then`; null: nothing. `turn`: of the key; those in the queue may shorten the
-  /// pause. Finished: the poll has been answered, or the time has come, or it was interrupted.
-  action start(queue_turn& turn, statement* then, instant until, instant now);
-  action resume(instant now);
-  action interrupt(instant now) noexcept;
+  /// pause. Ends when the poll has been answered, the time has come, or it was interrupted. `key`: as in flow::wait().
+  task<void> wait(flow& f, queue_turn& turn, statement* then, instant until, const lock_key* key);
 
   bool interrupted() const noexcept { return interrupted_; }
   /// Any thread: this pause, or the next one, is over without a poll.
@@ -38,15 +35,13 @@ class poll_wait final : private pause {
 
  private:
   void wake() noexcept override { woken_.wake(); }
-  void end() noexcept;
+  bool end() noexcept;
 
   engine_services& services_;
   waker& woken_;
   queue_turn* turn_ = nullptr;  // while it pauses
-  std::array<statement*, 1> sent_{};
   std::atomic<bool> notified_{false};
   bool was_notified_ = false;
-  bool sends_ = false;
   bool interrupted_ = false;
 };
 

@@ -197,12 +197,18 @@ TEST_CASE_METHOD(driver_fixture, "poll_wait: its end waits for the answer to a p
   engine::statement poll;
   std::optional<engine::poll_wait> wait;
   wait.emplace(core->all(), driver.signal());
-  wait->start(turn, &poll, clock.now() + 10s, clock.now());
+  engine::frame_storage<1024> room;
+  std::optional<engine::coroutine_operation<void>> pauses_once;
+  pauses_once.emplace(room, driver.signal(), [&](engine::flow& f) {
+    return wait->wait(f, turn, &poll, clock.now() + 10s, nullptr);
+  });
+  pauses_once->start(clock.now());
   engine::poll_scheduler::polls sent;
   REQUIRE(pauses.due(clock.now() + 10s, sent) == 1);
   REQUIRE(sent[0] == &poll);
   std::atomic<bool> ended{false};
   std::thread ends([&] {
+    pauses_once.reset();
     wait.reset();
     ended = true;
   });

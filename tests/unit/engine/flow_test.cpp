@@ -37,25 +37,6 @@ struct noted {
   const char name;
 };
 
-/// By hand: waits until then, unless it is interrupted.
-struct hand_written final : engine::operation {
-  action start(instant now) override { return now >= until ? action{} : action::wait(until); }
-  action resume(instant now) override {
-    if (fails) throw std::runtime_error("by hand");
-    return start(now);
-  }
-  action interrupt(interruption why, instant) override {
-    ended_by = why;
-    return {};
-  }
-  const lock_key* waits_for() const noexcept override { return key; }
-
-  instant until{};
-  bool fails = false;
-  const lock_key* key = nullptr;
-  std::optional<interruption> ended_by{};
-};
-
 struct flow_fixture {
   no_waker waker;
   engine::frame_storage<8192> room;
@@ -98,15 +79,6 @@ task<bool> catches(flow& f, std::string& log, statement& of) {
     co_return true;
   }
   co_return false;
-}
-
-task<bool> run_by_hand(flow& f, hand_written& part) {
-  try {
-    co_await f.run(part);
-  } catch (const std::runtime_error&) {
-    co_return false;
-  }
-  co_return true;
 }
 
 struct counter {
@@ -191,40 +163,6 @@ TEST_CASE_METHOD(flow_fixture, "flow: an operation that ends while it waits ends
     op.start(begun);
   }
   CHECK(log == "io");
-}
-
-TEST_CASE_METHOD(flow_fixture, "flow: an operation by hand is awaited as a coroutine is") {
-  const lock_key key("k");
-  hand_written part;
-  part.until = begun + 5s;
-  part.key = &key;
-  coroutine_operation<bool> op(room, waker, run_by_hand, std::ref(part));
-
-  SECTION("until it is finished") {
-    CHECK(op.start(begun).until == part.until);
-    CHECK(op.waits_for() == &key);
-    CHECK(op.resume(begun + 1s).what == action::kind::wait);
-    CHECK(op.resume(begun + 5s).what == action::kind::finished);
-    CHECK(op.waits_for() == nullptr);
-    CHECK(op.result());
-  }
-  SECTION("until it is interrupted") {
-    op.start(begun);
-    CHECK(op.interrupt(interruption::cancelled, begun).what == action::kind::finished);
-    CHECK(part.ended_by == interruption::cancelled);
-    CHECK(op.result());
-  }
-  SECTION("not at all, where it is finished at once") {
-    part.until = begun;
-    CHECK(op.start(begun).what == action::kind::finished);
-    CHECK(op.result());
-  }
-  SECTION("and throws what that throws") {
-    op.start(begun);
-    part.fails = true;
-    CHECK(op.resume(begun).what == action::kind::finished);
-    CHECK_FALSE(op.result());
-  }
 }
 
 TEST_CASE_METHOD(flow_fixture, "flow: members are coroutines as well") {
