@@ -24,18 +24,25 @@ key_acquire::key_acquire(engine_services& services, const lock_key& key, lock_re
 
 task<acquired> key_acquire::run(flow& f) {
   auto here = turn_ ? found::turn : request_.holds_nothing ? enter() : look(f.now());
-  while (here == found::queue) {
-    for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
-    here = left_queue(f);
+  for (;;) {
+    while (here == found::queue) {
+      for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
+      here = left_queue(f);
+    }
+    if (here == found::ours) {
+      co_await again_.enter(f);
+      co_return again_.take();
+    }
+    if (here == found::busy) co_return not_granted(f, nullptr);
+    if (auto held = use_passed(f.now())) co_return granted(std::move(held), f.now(), 0, false);
+    f.frames.reserve(frames_at_store);
+    auto end = co_await ask_store(f);
+    if (end) co_return std::move(*end);
+    // A single attempt of this process has taken the turn meanwhile.
+    queue_wait_.enter_at_head();
+    queue_until_ = request_.deadline;
+    here = f.interrupted() ? found::busy : found::queue;
   }
-  if (here == found::ours) {
-    co_await again_.enter(f);
-    co_return again_.take();
-  }
-  if (here == found::busy) co_return not_granted(f, nullptr, true);
-  if (auto held = use_passed(f.now())) co_return granted(std::move(held), f.now(), 0, false);
-  f.frames.reserve(frames_at_store);
-  co_return co_await ask_store(f);
 }
 
 // ---- in this process ------------------------------------------------------------------------------------------------
@@ -139,7 +146,8 @@ struct key_acquire::at_store {
   release_subscription watch;
 };
 
-task<acquired> key_acquire::ask_store(flow& f) {
+/// None: it has left the key to others, and the turn is not its own any more.
+task<std::optional<acquired>> key_acquire::ask_store(flow& f) {
   at_store here(services_, f.waker());
   const auto attempt = [&here] { return here.attempt.has_value() ? &*here.attempt : nullptr; };
   auto how = begin_at_store(here, f.interrupted().has_value(), f.now());
@@ -160,29 +168,12 @@ task<acquired> key_acquire::ask_store(flow& f) {
         end = co_await here.attempt->ask(f, step::give_back);
       }
       too_many_ = end == step::pause && !f.interrupted() && !queue_wait_.count();
-      if (end != step::pause || f.interrupted() || too_many_) co_return not_granted(f, attempt(), false);
+      if (end != step::pause || f.interrupted() || too_many_) co_return not_granted(f, attempt());
       co_await pause(f, here);
     }
-    if (here.pause.interrupted()) co_return not_granted(f, attempt(), false);
-    if (!yields || turn_.retake()) {
-      how = pause_over(here, yields, f.now());
-      continue;
-    }
-    // A single attempt of this process has taken the turn meanwhile.
-    queue_wait_.enter_at_head();
-    queue_until_ = request_.deadline;
-    auto found_here = f.interrupted() ? found::busy : found::queue;
-    while (found_here == found::queue) {
-      for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
-      found_here = left_queue(f);
-    }
-    if (found_here == found::ours) {
-      co_await again_.enter(f);
-      co_return again_.take();
-    }
-    if (found_here == found::busy) co_return not_granted(f, attempt(), true);
-    if (auto held = use_passed(f.now())) co_return granted(std::move(held), f.now(), 0, false);
-    how = begin_at_store(here, f.interrupted().has_value(), f.now());
+    if (here.pause.interrupted()) co_return not_granted(f, attempt());
+    if (yields && !turn_.retake()) co_return std::nullopt;
+    how = pause_over(here, yields, f.now());
   }
 }
 
@@ -272,8 +263,8 @@ acquired key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned
   return {.held = std::move(held), .first = true};
 }
 
-/// `attempt`: what has asked the store last; null: nothing has. `in_queue`: the wait has ended there.
-acquired key_acquire::not_granted(const flow& f, const key_attempt* attempt, bool in_queue) {
+/// `attempt`: what has asked the store last; null: nothing has.
+acquired key_acquire::not_granted(const flow& f, const key_attempt* attempt) {
   const auto now = f.now();
   const auto waited = now - request_.begun;
   const auto* const machine = attempt != nullptr ? &attempt->machine() : nullptr;
@@ -283,8 +274,8 @@ acquired key_acquire::not_granted(const flow& f, const key_attempt* attempt, boo
     throw_failed(services_, key_, machine->why(), machine->outcome_unknown(), waited);
   }
   // While the caller in front gets no answer, it is not known whether the key is held.
-  if (fault why;
-      in_queue && !too_many_ && !f.interrupted() && services_.queue.trouble(key_, why, waited >= statement_timeout)) {
+  if (fault why; attempt == nullptr && !too_many_ && !f.interrupted() &&
+                 services_.queue.trouble(key_, why, waited >= statement_timeout)) {
     throw_failed(services_, key_, why, false, waited);
   }
   services_.shared.notify({.what = event::kind::busy,

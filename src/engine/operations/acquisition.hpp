@@ -50,14 +50,14 @@ class key_acquire {
   bool waits_in_queue(const flow& f, std::optional<interruption> why);
   found left_queue(const flow& f);
   std::shared_ptr<grant> use_passed(instant now);
-  task<acquired> ask_store(flow& f);
+  task<std::optional<acquired>> ask_store(flow& f);
   next begin_at_store(at_store& here, bool interrupted, instant now);
   task<step> ask(flow& f, at_store& here, next how);
   task<void> leave_to_others(flow& f, at_store& here);
   task<void> pause(flow& f, at_store& here);
   next pause_over(at_store& here, bool yielded, instant now);
   acquired granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over);
-  acquired not_granted(const flow& f, const key_attempt* attempt, bool in_queue);
+  acquired not_granted(const flow& f, const key_attempt* attempt);
 
   engine_services& services_;
   const lock_key& key_;
