@@ -22,26 +22,24 @@ key_acquire::key_acquire(engine_services& services, const lock_key& key, lock_re
       queue_wait_(services, request_, woken),
       turn_(std::move(turn)) {}
 
-task<acquired> key_acquire::run(flow& f) {
+task<void> key_acquire::run(flow& f) {
   auto here = turn_ ? found::turn : request_.holds_nothing ? enter() : look(f.now());
-  for (;;) {
+  while (here != found::over) {
     while (here == found::queue) {
       for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
       here = left_queue(f);
     }
     if (here == found::ours) {
       co_await again_.enter(f);
-      co_return again_.take();
+      end_ = again_.take();
+      co_return;
     }
-    if (here == found::busy) co_return not_granted(f, nullptr);
-    if (auto held = use_passed(f.now())) co_return granted(std::move(held), f.now(), 0, false);
-    f.frames.reserve(frames_at_store);
-    auto end = co_await ask_store(f);
-    if (end) co_return std::move(*end);
-    // A single attempt of this process has taken the turn meanwhile.
-    queue_wait_.enter_at_head();
-    queue_until_ = request_.deadline;
-    here = f.interrupted() ? found::busy : found::queue;
+    if (here == found::turn) here = use_passed(f.now());
+    if (here == found::turn) {
+      f.frames.reserve(frames_at_store);
+      here = co_await ask_store(f);
+    }
+    if (here == found::busy) here = not_granted(f, nullptr);
   }
 }
 
@@ -99,11 +97,11 @@ key_acquire::found key_acquire::left_queue(const flow& f) {
   return found::busy;
 }
 
-/// The lease that the caller in front has passed on with the turn, which is in no registry yet. Null: there is none, or
-/// its session is over.
-std::shared_ptr<grant> key_acquire::use_passed(instant now) {
+/// Uses the lease that the caller in front has passed on with the turn, which is in no registry yet. If there is none, or
+/// its session is over, the turn is what remains.
+key_acquire::found key_acquire::use_passed(instant now) {
   auto passed = queue_wait_.take_passed();
-  if (passed == nullptr) return nullptr;
+  if (passed == nullptr) return found::turn;
   const keeping kept(key_, request_.terms, services_.caps);
   bool ours = passed->pin->deadline.remaining(now) > microseconds{0};
   try {
@@ -123,10 +121,10 @@ std::shared_ptr<grant> key_acquire::use_passed(instant now) {
     passed->min_hold = microseconds{0};
     services_.background.cancel_later(std::move(passed), nullptr, instant::max(), now);
     poll_first_ = true;
-    return nullptr;
+    return found::turn;
   }
   note_grant(services_, *passed, false, false, now);
-  return passed;
+  return granted(std::move(passed), now, 0, false);
 }
 
 // ---- at the store ---------------------------------------------------------------------------------------------------
@@ -146,8 +144,8 @@ struct key_acquire::at_store {
   release_subscription watch;
 };
 
-/// None: it has left the key to others, and the turn is not its own any more.
-task<std::optional<acquired>> key_acquire::ask_store(flow& f) {
+/// Until it is over, or a single attempt of this process has taken the turn while the key was left to others.
+task<key_acquire::found> key_acquire::ask_store(flow& f) {
   at_store here(services_, f.waker());
   const auto attempt = [&here] { return here.attempt.has_value() ? &*here.attempt : nullptr; };
   auto how = begin_at_store(here, f.interrupted().has_value(), f.now());
@@ -172,9 +170,12 @@ task<std::optional<acquired>> key_acquire::ask_store(flow& f) {
       co_await pause(f, here);
     }
     if (here.pause.interrupted()) co_return not_granted(f, attempt());
-    if (yields && !turn_.retake()) co_return std::nullopt;
+    if (yields && !turn_.retake()) break;
     how = pause_over(here, yields, f.now());
   }
+  queue_wait_.enter_at_head();
+  queue_until_ = request_.deadline;
+  co_return f.interrupted() ? found::busy : found::queue;
 }
 
 /// With the turn: asks at once, unless this process has had the key for so long that it leaves it to others first.
@@ -253,18 +254,19 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
 
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
-acquired key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over) {
+key_acquire::found key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over) {
   services_.shared.notify({.what = event::kind::granted,
                            .key = key_.view(),
                            .fence = held->fence_shown(),
                            .waited = now - request_.begun,
                            .attempts = statements,
                            .taken_over = taken_over});
-  return {.held = std::move(held), .first = true};
+  end_ = {.held = std::move(held), .first = true};
+  return found::over;
 }
 
 /// `attempt`: what has asked the store last; null: nothing has.
-acquired key_acquire::not_granted(const flow& f, const key_attempt* attempt) {
+key_acquire::found key_acquire::not_granted(const flow& f, const key_attempt* attempt) {
   const auto now = f.now();
   const auto waited = now - request_.begun;
   const auto* const machine = attempt != nullptr ? &attempt->machine() : nullptr;
@@ -284,9 +286,13 @@ acquired key_acquire::not_granted(const flow& f, const key_attempt* attempt) {
                            .attempts = machine != nullptr ? machine->statements() : 0});
   if (too_many_) throw_too_many(services_, key_);
   if (f.interrupted()) throw_interrupted(*f.interrupted(), key_, waited);
-  if (attempt == nullptr) return {.why_busy = busy_here_text(services_, request_, key_, waited)};
-  const auto mine = attempt->pin() ? attempt->pin()->id : id128{};
-  return {.why_busy = busy_text(services_, key_, machine->holder(), mine, waited, machine->row_locked())};
+  if (attempt == nullptr) {
+    end_.why_busy = busy_here_text(services_, request_, key_, waited);
+  } else {
+    const auto mine = attempt->pin() ? attempt->pin()->id : id128{};
+    end_.why_busy = busy_text(services_, key_, machine->holder(), mine, waited, machine->row_locked());
+  }
+  return found::over;
 }
 
 }  // namespace dlock::engine

@@ -18,17 +18,19 @@ namespace dlock::engine {
 /// What an acquire of one key knows while it is under way, and the coroutines that go through it.
 class key_acquire {
  public:
-  /// Bytes of all frames while it waits in the queue, and of all below run() while the store is asked. g++ 12 needs 256
-  /// and 2,736.
-  static constexpr std::size_t frames_in_queue = 256;
-  static constexpr std::size_t frames_at_store = 2944;
+  /// Bytes of all frames while it waits in the queue, and of all below run() while the store is asked. g++ 12 needs 112
+  /// and 2,608.
+  static constexpr std::size_t frames_in_queue = 128;
+  static constexpr std::size_t frames_at_store = 2816;
 
   /// `turn`: of that key, if the caller has it already. `after`: of an attempt that was busy or failed just now.
   key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken, bool poll_first,
               queue_turn turn = {}, const acquire_machine* after = nullptr);
 
-  /// Until it is granted or the wait ends. Throws lock_refused, store_error.
-  task<acquired> run(flow& f);
+  /// Until it is granted or the wait ends; then take(). Throws lock_refused, store_error.
+  task<void> run(flow& f);
+  /// What came of it, once.
+  acquired take() noexcept { return std::move(end_); }
   /// Granted: what is left of retry_settings::limit.
   unsigned remaining_retries() const noexcept { return remaining_retries_; }
 
@@ -39,6 +41,7 @@ class key_acquire {
     turn,   ///< nobody here holds it or asks for it: the store is to be asked
     queue,  ///< another caller does
     busy,   ///< and this one does not wait
+    over,   ///< take() gives what came of it
   };
   /// How it goes on at the store.
   enum class next : std::uint8_t { yield, begin, take, poll, polled };
@@ -49,15 +52,15 @@ class key_acquire {
   bool enter_queue(instant now);
   bool waits_in_queue(const flow& f, std::optional<interruption> why);
   found left_queue(const flow& f);
-  std::shared_ptr<grant> use_passed(instant now);
-  task<std::optional<acquired>> ask_store(flow& f);
+  found use_passed(instant now);
+  task<found> ask_store(flow& f);
   next begin_at_store(at_store& here, bool interrupted, instant now);
   task<step> ask(flow& f, at_store& here, next how);
   task<void> leave_to_others(flow& f, at_store& here);
   task<void> pause(flow& f, at_store& here);
   next pause_over(at_store& here, bool yielded, instant now);
-  acquired granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over);
-  acquired not_granted(const flow& f, const key_attempt* attempt);
+  found granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over);
+  found not_granted(const flow& f, const key_attempt* attempt);
 
   engine_services& services_;
   const lock_key& key_;
@@ -71,13 +74,14 @@ class key_acquire {
   reentry_attempt again_;
   queue_wait queue_wait_;
   queue_turn turn_{};  // the grant's, once there is one
+  acquired end_{};     // not in the frames, which would keep it several times
 };
 
 /// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
 /// ends.
 class acquisition final : private frame_storage<key_acquire::frames_in_queue>,
                           private key_acquire,
-                          public coroutine_operation<acquired> {
+                          public coroutine_operation<void> {
  public:
   /// For all frames.
   using room = frame_storage<frames_in_queue + frames_at_store>;
@@ -87,14 +91,14 @@ class acquisition final : private frame_storage<key_acquire::frames_in_queue>,
   acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
               bool poll_first = false)
       : key_acquire(services, key, std::move(request), woken, poll_first),
-        coroutine_operation<acquired>(in != nullptr ? std::span<std::byte>(*in) : room_in_queue(), woken, &run_in,
+        coroutine_operation<void>(in != nullptr ? std::span<std::byte>(*in) : room_in_queue(), woken, &run_in,
                                       static_cast<key_acquire*>(this)) {}
 
-  acquired result(instant) const { return coroutine_operation<acquired>::result(); }
+  acquired result(instant) noexcept { return take(); }
 
  private:
   std::span<std::byte> room_in_queue() noexcept { return static_cast<frame_storage<frames_in_queue>&>(*this); }
-  static task<acquired> run_in(flow& f, key_acquire* of) { return of->run(f); }
+  static task<void> run_in(flow& f, key_acquire* of) { return of->run(f); }
 };
 
 }  // namespace dlock::engine

@@ -181,7 +181,8 @@ task<multi_acquire::round> multi_acquire::acquire_busy(flow& f) {
   if (!request_.once && !counted_.take(services_.queue, request_.begun)) end_wait(f, key);
   key_acquire alone(services_, key, request_, f.waker(), true, std::move(turn_), refused_ ? &*refused_ : nullptr);
   auto& here = held_[busy_];
-  here = co_await alone.run(f);
+  co_await alone.run(f);
+  here = alone.take();
   refused_.reset();
   if (here.held == nullptr) why_busy_ = std::move(here.why_busy);
   terms_.retry.limit = alone.remaining_retries();
