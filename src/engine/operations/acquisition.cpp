@@ -11,24 +11,32 @@
 namespace dlock::engine {
 
 key_acquire::key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken,
-                         bool poll_first, queue_turn turn, const acquire_machine* after)
+                         bool poll_first, queue_turn own, const acquire_machine* after)
     : services_(services),
+      woken_(woken),
       key_(key),
       request_(std::move(request)),
       after_(after),
       remaining_retries_(request_.terms.retry.limit),
       poll_first_(poll_first),
-      again_(services, request_.terms),
-      queue_wait_(services, request_, woken),
-      turn_(std::move(turn)) {}
+      again_(services, request_.terms) {
+  turn = std::move(own);
+  queue_waiter::longest_pause = request_.terms.retry.max_pause;
+  // Only a caller that named its owner may enter what another thread gets in the meantime.
+  if (request_.named && request_.terms.reentry != reentry::busy) queue_waiter::owner = request_.owner.get();
+}
+
+key_acquire::~key_acquire() {
+  if (in_queue_) services_.queue.leave(key_, *this);
+  if (passed == nullptr) return;  // otherwise the wait ended without using it
+  services_.background.cancel_later(std::move(passed), nullptr, instant::max(), last_);
+}
 
 task<void> key_acquire::run(flow& f) {
-  auto here = turn_ ? found::turn : request_.holds_nothing ? enter() : look(f.now());
+  auto here = turn ? found::turn : request_.holds_nothing ? enter() : look(f.now());
   while (here != found::over) {
-    while (here == found::queue) {
-      for (bool waits = enter_queue(f.now()); waits;) waits = waits_in_queue(f, co_await f.wait(queue_until_, &key_));
-      here = left_queue(f);
-    }
+    if (here == found::queue) here = enter_queue(f);
+    while (here == found::waits) here = go_on_in_queue(f, co_await f.wait(queue_until_, &key_));
     if (here == found::ours) {
       co_await again_.enter(f);
       end_ = again_.take();
@@ -51,7 +59,7 @@ key_acquire::found key_acquire::look(instant now) {
     case reentry_attempt::found::entered: return found::ours;
     case reentry_attempt::found::being_freed:
       // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
-      if (fault why; turn_ || !services_.may_wait(why)) break;
+      if (fault why; turn || !services_.may_wait(why)) break;
       queue_until_ = std::max(request_.deadline, now + services_.shared.options.release_limit);
       return found::queue;
     case reentry_attempt::found::nothing: break;
@@ -62,69 +70,85 @@ key_acquire::found key_acquire::look(instant now) {
 key_acquire::found key_acquire::enter() {
   check_may_wait(services_, key_);
   queue_until_ = request_.deadline;
-  turn_ = services_.queue.try_enter(key_, request_.once);
-  if (turn_) return found::turn;
+  turn = services_.queue.try_enter(key_, request_.once);
+  if (turn) return found::turn;
   return request_.deadline <= request_.begun ? found::busy : found::queue;
 }
 
-bool key_acquire::enter_queue(instant now) {
+key_acquire::found key_acquire::enter_queue(const flow& f) {
+  last_ = f.now();
+  if (!count()) {
+    too_many_ = true;
+    return found::busy;
+  }
   if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order()) {
     const keeping kept(key_, request_.terms, services_.caps);
-    if (kept.kind == lease_kind::session) queue_wait_.use_lease_of(kept.ttl);
+    if (kept.kind == lease_kind::session) queue_waiter::uses = kept.ttl;
   }
-  return queue_wait_.begin(key_, queue_until_, now);
+  enter_again = freed = false;
+  in_queue_ = !services_.queue.enter(key_, *this, f.now());
+  if (!in_queue_) {
+    poll_first_ = true;
+    return found::turn;
+  }
+  // Another thread of the same owner either finds this one in the queue when it is granted, or was granted before.
+  if (queue_waiter::owner != nullptr) {
+    const auto mine = services_.table.find(*request_.owner, key_, true, false);
+    if (mine.held != nullptr && !mine.being_freed) return leave_queue(f, true);
+  }
+  return f.now() < queue_until_ ? found::waits : leave_queue(f, false);
 }
 
 /// `why`: the wait was interrupted.
-bool key_acquire::waits_in_queue(const flow& f, std::optional<interruption> why) {
-  return queue_wait_.goes_on(why || f.now() >= queue_until_, f.now());
+key_acquire::found key_acquire::go_on_in_queue(const flow& f, std::optional<interruption> why) {
+  last_ = f.now();
+  const bool over = why || f.now() >= queue_until_ || services_.queue.signalled(key_, *this);
+  return over ? leave_queue(f, false) : found::waits;
 }
 
-key_acquire::found key_acquire::left_queue(const flow& f) {
-  switch (queue_wait_.ended()) {
-    case queue_wait::end::turn:
-      turn_ = queue_wait_.take_turn();
-      poll_first_ = !queue_wait_.freed();
-      return found::turn;
-    case queue_wait::end::enter_again: {
-      queue_wait_.enter_at_head();
-      const auto here = look(f.now());  // what the owner held may have been released again
-      return here == found::queue && f.interrupted() ? found::busy : here;
-    }
-    case queue_wait::end::too_many: too_many_ = true; break;
-    case queue_wait::end::timed_out: break;
+/// `again`: its owner holds the key.
+key_acquire::found key_acquire::leave_queue(const flow& f, bool again) {
+  in_queue_ = false;
+  // A turn that came together with the end of the wait, or a cancellation, counts.
+  const bool alone = services_.queue.leave(key_, *this);
+  if (alone && !again) return found::busy;
+  if (turn) {
+    poll_first_ = !freed;
+    return found::turn;
   }
-  return found::busy;
+  queue_waiter::first = true;
+  const auto here = look(f.now());  // what the owner held may have been released again
+  return here == found::queue && f.interrupted() ? found::busy : here;
 }
 
 /// Uses the lease that the caller in front has passed on with the turn, which is in no registry yet. If there is none, or
 /// its session is over, the turn is what remains.
 key_acquire::found key_acquire::use_passed(instant now) {
-  auto passed = queue_wait_.take_passed();
-  if (passed == nullptr) return found::turn;
+  const auto lease = std::move(passed);
+  if (lease == nullptr) return found::turn;
   const keeping kept(key_, request_.terms, services_.caps);
-  bool ours = passed->pin->deadline.remaining(now) > microseconds{0};
+  bool ours = lease->pin->deadline.remaining(now) > microseconds{0};
   try {
-    keeping::give_to(request_.owner, request_.terms, *passed);
-    services_.grants.make_room(*passed);
+    keeping::give_to(request_.owner, request_.terms, *lease);
+    services_.grants.make_room(*lease);
   } catch (const std::bad_alloc&) {
-    services_.background.cancel_later(std::move(passed), nullptr, instant::max(), now);
+    services_.background.cancel_later(lease, nullptr, instant::max(), now);
     throw;
   }
   if (ours) {
-    kept.granted(*passed, request_.terms, {}, passed->asked_at, now);
-    passed->turn = std::move(turn_);
-    ours = services_.grants.admit(passed, now);
-    if (!ours) turn_ = std::move(passed->turn);
+    kept.granted(*lease, request_.terms, {}, lease->asked_at, now);
+    lease->turn = std::move(turn);
+    ours = services_.grants.admit(lease, now);
+    if (!ours) turn = std::move(lease->turn);
   }
   if (!ours) {
-    passed->min_hold = microseconds{0};
-    services_.background.cancel_later(std::move(passed), nullptr, instant::max(), now);
+    lease->min_hold = microseconds{0};
+    services_.background.cancel_later(lease, nullptr, instant::max(), now);
     poll_first_ = true;
     return found::turn;
   }
-  note_grant(services_, *passed, false, false, now);
-  return granted(std::move(passed), now, 0, false);
+  note_grant(services_, *lease, false, false, now);
+  return granted(lease, now, 0, false);
 }
 
 // ---- at the store ---------------------------------------------------------------------------------------------------
@@ -157,7 +181,7 @@ task<key_acquire::found> key_acquire::ask_store(flow& f) {
       auto end = co_await ask(f, here, how);
       while (end == step::granted) {
         const auto& machine = here.attempt->machine();
-        auto held = here.attempt->admit(turn_, machine.has_paused(), here.watch.works(), f.now());
+        auto held = here.attempt->admit(turn, machine.has_paused(), here.watch.works(), f.now());
         if (held != nullptr) {
           remaining_retries_ = machine.remaining_retries();
           co_return granted(std::move(held), f.now(), machine.statements(), machine.taken_over());
@@ -165,15 +189,15 @@ task<key_acquire::found> key_acquire::ask_store(flow& f) {
         closed_ = services_.closed.load();
         end = co_await here.attempt->ask(f, step::give_back);
       }
-      too_many_ = end == step::pause && !f.interrupted() && !queue_wait_.count();
+      too_many_ = end == step::pause && !f.interrupted() && !count();
       if (end != step::pause || f.interrupted() || too_many_) co_return not_granted(f, attempt());
       co_await pause(f, here);
     }
     if (here.pause.interrupted()) co_return not_granted(f, attempt());
-    if (yields && !turn_.retake()) break;
+    if (yields && !turn.retake()) break;
     how = pause_over(here, yields, f.now());
   }
-  queue_wait_.enter_at_head();
+  queue_waiter::first = true;
   queue_until_ = request_.deadline;
   co_return f.interrupted() ? found::busy : found::queue;
 }
@@ -213,7 +237,7 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
 // These two are functions because in the coroutine the frame would hold the arguments of each awaiter.
 
 task<void> key_acquire::leave_to_others(flow& f, at_store& here) {
-  turn_.spare();
+  turn.spare();
   return here.pause.wait(f, here.no_turn, nullptr, here.resumes, nullptr);
 }
 
@@ -222,7 +246,7 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   auto& attempt = *here.attempt;
   const auto& machine = attempt.machine();
   if (const bool troubled = !machine.waits_for_holder(); troubled || here.troubled != false) {
-    turn_.in_trouble(troubled ? &machine.why() : nullptr);
+    turn.in_trouble(troubled ? &machine.why() : nullptr);
     here.troubled = troubled;
   }
   auto mine = attempt.pin() ? attempt.pin()->id : id128{};
@@ -230,8 +254,8 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   if (!mine && services_.caps.wakes_one) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
   const auto until = here.watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
-  auto& turn = here.watch.replaces_polls() ? here.no_turn : turn_;
-  return here.pause.wait(f, turn, &attempt.poll(now), until, &key_);
+  auto& shortened_by = here.watch.replaces_polls() ? here.no_turn : turn;
+  return here.pause.wait(f, shortened_by, &attempt.poll(now), until, &key_);
 }
 
 /// `yielded`: the pause left the key to others.

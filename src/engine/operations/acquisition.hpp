@@ -9,23 +9,26 @@
 
 #include "engine/operations/flow.hpp"
 #include "engine/operations/key_attempt.hpp"
-#include "engine/operations/queue_wait.hpp"
 #include "engine/operations/reentry_attempt.hpp"
 #include "engine/operations/release_subscription.hpp"
 
 namespace dlock::engine {
 
 /// What an acquire of one key knows while it is under way, and the coroutines that go through it.
-class key_acquire {
+class key_acquire : private queue_waiter {
  public:
   /// Bytes of all frames while it waits in the queue, and of all below run() while the store is asked. g++ 12 needs 112
   /// and 2,608.
   static constexpr std::size_t frames_in_queue = 128;
   static constexpr std::size_t frames_at_store = 2816;
 
-  /// `turn`: of that key, if the caller has it already. `after`: of an attempt that was busy or failed just now.
+  /// `own`: the turn of that key, if the caller has it already. `after`: of an attempt that was busy or failed just now.
   key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken, bool poll_first,
-              queue_turn turn = {}, const acquire_machine* after = nullptr);
+              queue_turn own = {}, const acquire_machine* after = nullptr);
+
+  ~key_acquire();
+  key_acquire(const key_acquire&) = delete;
+  key_acquire& operator=(const key_acquire&) = delete;
 
   /// Until it is granted or the wait ends; then take(). Throws lock_refused, store_error.
   task<void> run(flow& f);
@@ -40,7 +43,8 @@ class key_acquire {
     ours,   ///< its owner holds it already
     turn,   ///< nobody here holds it or asks for it: the store is to be asked
     queue,  ///< another caller does
-    busy,   ///< and this one does not wait
+    waits,  ///< and this one waits in the queue
+    busy,   ///< or does not wait any more
     over,   ///< take() gives what came of it
   };
   /// How it goes on at the store.
@@ -49,9 +53,9 @@ class key_acquire {
 
   found look(instant now);
   found enter();
-  bool enter_queue(instant now);
-  bool waits_in_queue(const flow& f, std::optional<interruption> why);
-  found left_queue(const flow& f);
+  found enter_queue(const flow& f);
+  found go_on_in_queue(const flow& f, std::optional<interruption> why);
+  found leave_queue(const flow& f, bool again);
   found use_passed(instant now);
   task<found> ask_store(flow& f);
   next begin_at_store(at_store& here, bool interrupted, instant now);
@@ -62,7 +66,12 @@ class key_acquire {
   found granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over);
   found not_granted(const flow& f, const key_attempt* attempt);
 
+  void wake() noexcept override { woken_.wake(); }
+  /// Counts as a waiter from now on, until its end. False: there are too many waiters.
+  bool count() noexcept { return request_.counted || counted_.take(services_.queue, request_.begun); }
+
   engine_services& services_;
+  waker& woken_;
   const lock_key& key_;
   const lock_request request_;
   const acquire_machine* after_;
@@ -70,10 +79,11 @@ class key_acquire {
   bool poll_first_;
   bool too_many_ = false;
   bool closed_ = false;  // the service was closed while the store granted it
+  bool in_queue_ = false;
   instant queue_until_{};
+  instant last_{};  // when it was resumed in the queue
   reentry_attempt again_;
-  queue_wait queue_wait_;
-  queue_turn turn_{};  // the grant's, once there is one
+  waiter_slot counted_{};
   acquired end_{};     // not in the frames, which would keep it several times
 };
 
