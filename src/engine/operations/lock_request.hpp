@@ -29,21 +29,21 @@ struct lock_request {
                const wait_mode& waiting) noexcept
       : terms(asked),
         owner(std::move(whose)),
-        named(named_owner),
         begun(now),
+        deadline(waiting.once ? now : now + asked.wait),
+        named(named_owner),
         once(waiting.once),
         counted(waiting.counted),
-        holds_nothing(waiting.holds_nothing),
-        deadline(waiting.once ? now : now + asked.wait) {}
+        holds_nothing(waiting.holds_nothing) {}
 
   const detail::lock_settings& terms;
   const std::shared_ptr<owner_state> owner;
-  const bool named;  ///< the program named the owner; otherwise the thread is the owner
   const instant begun;
+  const instant deadline;  ///< of the whole wait
+  const bool named;        ///< the program named the owner; otherwise the thread is the owner
   const bool once;
   const bool counted;
   const bool holds_nothing;
-  const instant deadline;  ///< of the whole wait
 
   /// The owner that keeps the key from this caller.
   request poll_request(const lock_key& key) const noexcept {

@@ -83,11 +83,11 @@ class queue_waiter {
   const owner_state* owner = nullptr;  ///< the owner that may enter the key again after it was granted to it, or null
   std::chrono::microseconds longest_pause{0};  ///< between two polls of a busy key, if it had the turn
   std::chrono::microseconds uses{0};  ///< the ttl of a lease that it can use if one is passed on to it; 0 if none
-  bool first = false;                 ///< it has been at the head of the queue
   queue_turn turn{};                  ///< what it waited for
-  bool freed = false;                 ///< with the turn: this process does not hold the key
   std::shared_ptr<grant> passed{};    ///< with the turn: the grant of the key, under a session of this service
+  bool freed = false;                 ///< with the turn: this process does not hold the key
   bool enter_again = false;           ///< its owner holds the key now
+  bool first = false;                 ///< it has been at the head of the queue
 
  protected:
   ~queue_waiter() = default;
