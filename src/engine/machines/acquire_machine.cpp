@@ -13,8 +13,8 @@ constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
 }  // namespace
 
 acquire_machine::acquire_machine(const settings& given) noexcept
-    : waiting_machine({.deadline = given.deadline, .once = given.once, .retry = given.retry, .seed = given.seed}),
-      settings_(given) {
+    : settings_(given),
+      retries_({.deadline = given.deadline, .once = given.once, .retry = given.retry, .seed = given.seed}) {
   if (given.patient) retries_.grow();
 }
 

@@ -7,6 +7,7 @@
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/backoff.hpp"
+#include "engine/machines/starvation.hpp"
 
 namespace dlock::engine {
 
@@ -38,7 +39,7 @@ enum class step {
 ///
 /// Every round ends at the deadline: the last pause is cut short, then comes one last poll (never held and refused, nor
 /// granted and forgotten).
-class acquire_machine : public waiting_machine {
+class acquire_machine {
  public:
   struct settings {
     instant deadline{};       ///< of the whole wait
@@ -66,6 +67,20 @@ class acquire_machine : public waiting_machine {
   step resolved(instant now) { return trouble(now); }
   step given_back(instant now);
 
+  const seen& holder() const noexcept { return holder_; }
+  const fault& why() const noexcept { return why_; }
+  bool outcome_unknown() const noexcept { return unknown_; }
+  /// During a pause: the key is held, or its row is locked; otherwise there was a transient failure.
+  bool waits_for_holder() const noexcept { return waits_for_holder_; }
+  /// The remaining retries of retry_settings::limit.
+  unsigned remaining_retries() const noexcept { return retries_.remaining_retries(); }
+  std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
+  /// The pause of a waiter that the store notifies when the key may be free.
+  std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
+  /// The pause of a waiter that a release wakes if it looks for waiters.
+  std::chrono::microseconds pause_if_registered(instant now) const noexcept {
+    return retries_.pause_if_registered(starvation_.until_relied_on(now));
+  }
   /// A take no longer has to yield to waiters that have waited longer.
   bool overtakes() const noexcept { return overtakes_; }
   /// Whether the last poll saw no holder, but an open transaction has the row of the key locked.
@@ -94,6 +109,12 @@ class acquire_machine : public waiting_machine {
   step pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder);
 
   settings settings_;
+  retry_clock retries_;
+  starvation_detector starvation_{};
+  seen holder_{};
+  fault why_{};
+  bool unknown_ = false;
+  bool waits_for_holder_ = false;
   step last_ = step::take;
   bool row_locked_ = false;
   bool has_paused_ = false;

@@ -7,8 +7,6 @@
 
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
-#include "dlock/store_interface/store_types.hpp"
-#include "engine/machines/starvation.hpp"
 
 namespace dlock::engine {
 
@@ -85,35 +83,6 @@ class retry_clock {
   unsigned retries_ = 0;
   std::chrono::microseconds pause_{0};
   std::chrono::microseconds pause_if_notified_{0};
-};
-
-/// A machine that waits for the holder of a key, or for a failure to pass, as its caller sees it. Pure, too.
-class waiting_machine {
- public:
-  const seen& holder() const noexcept { return holder_; }
-  const fault& why() const noexcept { return why_; }
-  bool outcome_unknown() const noexcept { return unknown_; }
-  /// During a pause: the key is held, or its row is locked; otherwise there was a transient failure.
-  bool waits_for_holder() const noexcept { return waits_for_holder_; }
-  /// The remaining retries of retry_settings::limit.
-  unsigned remaining_retries() const noexcept { return retries_.remaining_retries(); }
-  std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
-  /// The pause of a waiter that the store notifies when the key may be free.
-  std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
-  /// The pause of a waiter that a release wakes if it looks for waiters.
-  std::chrono::microseconds pause_if_registered(instant now) const noexcept {
-    return retries_.pause_if_registered(starvation_.until_relied_on(now));
-  }
-
- protected:
-  explicit waiting_machine(const retry_clock::settings& given) noexcept : retries_(given) {}
-
-  retry_clock retries_;
-  starvation_detector starvation_{};
-  seen holder_{};
-  fault why_{};
-  bool unknown_ = false;
-  bool waits_for_holder_ = false;
 };
 
 }  // namespace dlock::engine

@@ -70,7 +70,7 @@ void release_subscription::begin(const lock_key& key, const id128& session, bool
 }
 
 instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
-                                          const waiting_machine& machine, instant now) {
+                                          const acquire_machine& machine, instant now) {
   if (services_.caps.tells_free) {
     if (machine.waits_for_holder()) begin(key, session, request.in_order(), now);
     return now + (replaces_polls() ? machine.pause_if_notified() : machine.pause());

@@ -5,7 +5,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
-#include "engine/machines/backoff.hpp"
+#include "engine/machines/acquire_machine.hpp"
 #include "engine/operations/flow.hpp"
 #include "engine/operations/lock_request.hpp"
 
@@ -62,7 +62,7 @@ class release_subscription final : private key_listener {
   /// When a pause that begins now ends without a notification. The key, which `machine` asks for, is watched as soon as
   /// that pays.
   instant pause_until(const lock_key& key, const id128& session, const lock_request& request,
-                      const waiting_machine& machine, instant now);
+                      const acquire_machine& machine, instant now);
   /// Whether the store will tell.
   bool works() const noexcept { return works_; }
   /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise: a
