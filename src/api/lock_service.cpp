@@ -157,7 +157,11 @@ bool lock_service::force_release(const lock_key& key) {
   ask.nonce = holder.nonce;
   ask.fence = holder.fence;
   ask.wake = store.caps().looks_for_waiters();
-  return engine::ask(core, "force_release", ask).result == outcome::yes;
+  const auto freed = engine::ask(core, "force_release", ask);
+  if (ask.wake && freed.waiters > 0) {
+    core.all().grants.knowledge().looked(key, ask.nonce, freed.waiters, core.shared().time.now());
+  }
+  return freed.result == outcome::yes;
 }
 
 namespace {

@@ -502,6 +502,36 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one m
   CHECK(store->looked() == 2);
 }
 
+TEST_CASE_METHOD(notified_fixture, "woken: a release looks if one in the background has found a waiter before") {
+  wakes_one();
+  store->has_waiters(1);
+  store->next(verb::release, {.what = fate::fail, .why = denied});
+  { const auto goes_on_in_background = mine->acquire("a"); }
+  REQUIRE(clock.at_rest());
+  REQUIRE(store->count(verb::release) == 2);
+  REQUIRE(store->looked() == 1);
+  store->has_waiters(0);
+  mine->acquire("a").release();
+  CHECK(store->looked() == 2);
+  mine->acquire("a").release();
+  CHECK(store->looked() == 2);  // the last one has found nobody
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a release that min_hold delays says nothing of waiters") {
+  wakes_one();
+  store->has_waiters(1);
+  auto held_long = mine->acquire("b");
+  clock.advance(10ms);
+  held_long.release();
+  REQUIRE(store->looked() == 1);
+  store->has_waiters(0);
+  mine->acquire("b", {.min_hold = 5ms}).release();
+  CHECK(store->looked() == 1);
+  clock.advance(5ms);
+  mine->acquire("b").release();
+  CHECK(store->looked() == 2);
+}
+
 TEST_CASE_METHOD(notified_fixture, "woken: a service whose own waiters poll looks for those of others all the same") {
   store->can().tells_free = false;
   store->can().wakes_others = true;

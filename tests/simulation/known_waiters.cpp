@@ -41,14 +41,15 @@ void known_waiters::answered(const request& what, const reply& how) {
   const auto at = keys_.find(what.resource);
   if (what.action != verb::release || at == keys_.end()) return;
   auto& known = at->second;
-  if (what.wake && how.waiters == 0) known.waits = false;
-  if (known.let_go == 0 || known.let_go != what.nonce) return;
-  known.let_go = 0;  // a second try may be the background's
-  if (how.result != outcome::yes || process_.now() >= known.given_up) return;
-  if (what.wake && how.waiters > 0) {
+  const bool looked = what.wake && what.min_hold.count() <= 0 && how.result == outcome::yes;
+  if (looked && how.waiters == 0) known.waits = false;
+  if (looked && how.waiters > 0) {
     known.waits = true;
     known.since = process_.in().now();
   }
+  if (known.let_go == 0 || known.let_go != what.nonce) return;
+  known.let_go = 0;  // a second try may be the background's
+  if (how.result != outcome::yes || process_.now() >= known.given_up) return;
   known.fence = what.fence;
   known.heard = how.waiters;
   known.released = process_.now();

@@ -245,6 +245,7 @@ void background_work::answered(statement& statement) noexcept {
     const bool sent = statement.sent;
     auto result = release_result::freed;
     const bool done = sent && resolved(mine, result);
+    if (done && !mine.about->deferral.cancels) hooks_.answered(*mine.about, statement, now);
     grant = std::move(mine.about);  // from here on `mine` may serve another grant
     --under_way_;
     if (done) {

@@ -34,6 +34,8 @@ class background_work final : public statement_owner {
   static constexpr microseconds longest_notice = std::chrono::seconds{1};
 
   struct hooks {
+    /// A release was answered by yes or no. Called under the lock.
+    std::function<void(const grant&, const statement&, instant)> answered;
     /// A release whose result was not reported yet was answered, or takes too long. Called without a lock.
     std::function<void(const std::shared_ptr<grant>&, release_result, const fault&, instant)> released;
     /// open_releases() has become less. Called without a lock.

@@ -14,6 +14,7 @@
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/clean_up.hpp"
 #include "engine/operations/lease_renewal.hpp"
+#include "engine/operations/release_operation.hpp"
 #include "engine/operations/session_renewal.hpp"
 #include "engine/registry/fork_guard.hpp"
 #include "engine/registry/owner_state.hpp"
@@ -68,7 +69,11 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
                      },
                  .sooner = [this](instant when) { engine_.due_by(when); }}),
       background_(shared_, statements_, sessions_, news_,
-                  {.released =
+                  {.answered =
+                       [this](const auto& grant, const auto& by, auto now) {
+                         note_waiters(services_, grant, by, grant.deferral.unanswered, now);
+                       },
+                   .released =
                        [this](const auto& grant, auto result, const auto& why, auto now) {
                          grants_.end_release(grant, result, grant->deferral.trusted, why, now, false);
                        },

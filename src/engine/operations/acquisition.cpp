@@ -121,8 +121,8 @@ key_acquire::found key_acquire::leave_queue(const flow& f, bool again) {
   return here == found::queue && f.interrupted() ? found::busy : here;
 }
 
-/// Uses the lease that the caller in front has passed on with the turn, which is in no registry yet. If there is none, or
-/// its session is over, the turn is what remains.
+/// Uses the lease that the caller in front has passed on with the turn, which is in no registry yet. If there is none,
+/// or its session is over, the turn is what remains.
 key_acquire::found key_acquire::use_passed(instant now) {
   const auto lease = std::move(passed);
   if (lease == nullptr) return found::turn;
@@ -278,7 +278,8 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
 
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
-key_acquire::found key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over) {
+key_acquire::found key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned statements,
+                                        bool taken_over) {
   services_.shared.notify({.what = event::kind::granted,
                            .key = key_.view(),
                            .fence = held->fence_shown(),

@@ -22,7 +22,8 @@ class key_acquire : private queue_waiter {
   static constexpr std::size_t frames_in_queue = 128;
   static constexpr std::size_t frames_at_store = 2816;
 
-  /// `own`: the turn of that key, if the caller has it already. `after`: of an attempt that was busy or failed just now.
+  /// `own`: the turn of that key, if the caller has it already. `after`: of an attempt that was busy or failed just
+  /// now.
   key_acquire(engine_services& services, const lock_key& key, lock_request request, waker& woken, bool poll_first,
               queue_turn own = {}, const acquire_machine* after = nullptr);
 
@@ -84,7 +85,7 @@ class key_acquire : private queue_waiter {
   instant last_{};  // when it was resumed in the queue
   reentry_attempt again_;
   waiter_slot counted_{};
-  acquired end_{};     // not in the frames, which would keep it several times
+  acquired end_{};  // not in the frames, which would keep it several times
 };
 
 /// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
@@ -102,7 +103,7 @@ class acquisition final : private frame_storage<key_acquire::frames_in_queue>,
               bool poll_first = false)
       : key_acquire(services, key, std::move(request), woken, poll_first),
         coroutine_operation<void>(in != nullptr ? std::span<std::byte>(*in) : room_in_queue(), woken, &run_in,
-                                      static_cast<key_acquire*>(this)) {}
+                                  static_cast<key_acquire*>(this)) {}
 
   acquired result(instant) noexcept { return take(); }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dlock/store_interface/transactional_store.hpp"
+#include "engine/operations/release_operation.hpp"
 #include "engine/operations/session_request.hpp"
 #include "engine/operations/undo.hpp"
 #include "engine/registry/fair_share.hpp"
@@ -320,7 +321,9 @@ task<step> key_attempt::give_back(flow& f) {
   co_await f.send(statement_);
   const auto answer = statement_.sent ? statement_.answer.result : outcome::failed;
   ours_ = ours::no;
-  if (answer != outcome::yes && answer != outcome::no) {
+  if (answer == outcome::yes || answer == outcome::no) {
+    note_waiters(services_, *asked_, statement_, false, f.now());
+  } else {
     pin_ = asked_->pin.again();
     services_.background.release_later(std::move(asked_), f.now());
   }

@@ -150,21 +150,31 @@ void leave_to_background(engine_services& services, ended_lease& ended, instant 
 void finish(engine_services& services, ended_lease& ended, instant now) noexcept {
   if (!ended.begun) return;
   if (ended.open) leave_to_background(services, ended, now);
-  const auto waiters = ended.send.answer.waiters;
-  if (services.caps.looks_for_waiters() && !ended.open && !ended.passed) {
-    auto& knowledge = services.grants.knowledge();
-    // A try without an answer may have woken a waiter.
-    if (ended.send.ask.wake && (waiters > 0 || !ended.unanswered)) {
-      knowledge.looked(ended.grant->key, ended.grant->nonce, waiters, ended.send.sent_at);
-    } else {
-      knowledge.released(ended.grant->key, ended.grant->nonce, now);
-    }
-  }
-  if (waiters > 0) services.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
+  // If it was passed on: that of the grant for a waiter that had gone.
+  const auto* const released = ended.passed ? ended.next.get() : ended.grant.get();
+  if (!ended.open && released != nullptr) note_waiters(services, *released, ended.send, ended.unanswered, now);
   ended.result = services.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
 }
 
 }  // namespace
+
+void note_waiters(engine_services& services, const grant& released, const statement& by, bool unanswered,
+                  instant now) noexcept {
+  const auto waiters = by.answer.waiters;
+  if (services.caps.looks_for_waiters()) {
+    auto& knowledge = services.grants.knowledge();
+    // Only what frees the key looks: no release that min_hold delays, and none that finds another grant. A try without
+    // an answer may have woken a waiter.
+    const bool frees = by.answer.result == outcome::yes && by.ask.min_hold.count() == 0;
+    const bool looked = by.ask.wake && frees && (waiters > 0 || !unanswered);
+    if (looked) {
+      knowledge.looked(released.key, released.nonce, waiters, by.sent_at);
+    } else {
+      knowledge.released(released.key, released.nonce, now);
+    }
+  }
+  if (waiters > 0) services.grants.history().notified(released.key, released.fence, waiters, now);
+}
 
 task<void> release_leases(flow& f, engine_services& services, std::span<ended_lease> all, std::span<statement*> room) {
   const auto until = f.now() + services.shared.options.release_limit;

@@ -25,6 +25,11 @@ struct ended_lease {
   statement send{};
 };
 
+/// What the release of that grant, which was answered by yes or no, has found of the waiters for its key. `unanswered`:
+/// a try before it may have woken one.
+void note_waiters(engine_services& services, const grant& released, const statement& by, bool unanswered,
+                  instant now) noexcept;
+
 /// Frees the grants of one or several leases, all within one release_limit: trust ends, the statements are sent and
 /// repeated, what gets no answer is left to the background, and each result is reported. It throws nothing. A key that
 /// another thread waits for is passed on to it by one statement, where the store can do that.

@@ -95,7 +95,7 @@ void wake_knowledge::looked(const lock_key& key, std::uint64_t nonce, unsigned w
   const base::lock_guard lock(mutex_);
   auto* at = keys_.find(key);
   const bool ours = at != nullptr && at->nonce == nonce;
-  if (waiters == 0 && !ours) return;  // nothing is known of a later grant
+  if (waiters == 0 && (!ours || sent < at->used)) return;  // nothing is known of a later grant, or a later look
   if (at == nullptr) {
     at = &keys_.slot_of(key);
     *at = {.key = key.hash()};

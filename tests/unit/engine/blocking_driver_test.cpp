@@ -199,9 +199,8 @@ TEST_CASE_METHOD(driver_fixture, "poll_wait: its end waits for the answer to a p
   wait.emplace(core->all(), driver.signal());
   engine::frame_storage<1024> room;
   std::optional<engine::coroutine_operation<void>> pauses_once;
-  pauses_once.emplace(room, driver.signal(), [&](engine::flow& f) {
-    return wait->wait(f, turn, &poll, clock.now() + 10s, nullptr);
-  });
+  pauses_once.emplace(room, driver.signal(),
+                      [&](engine::flow& f) { return wait->wait(f, turn, &poll, clock.now() + 10s, nullptr); });
   pauses_once->start(clock.now());
   engine::poll_scheduler::polls sent;
   REQUIRE(pauses.due(clock.now() + 10s, sent) == 1);

@@ -327,6 +327,13 @@ TEST_CASE_METHOD(known_keys,
   CHECK_FALSE(known.looks("k", now + 3ms));
 }
 
+TEST_CASE_METHOD(known_keys, "wake knowledge: an older look says nothing against a later one that has found a waiter") {
+  known.granted("k", 1, false, now);
+  known.looked("k", 2, 1, now + 2ms);  // of a claim, which is not known
+  known.looked("k", 1, 0, now + 1ms);
+  CHECK(known.looks("k", now + 3ms));
+}
+
 TEST_CASE_METHOD(known_keys, "wake knowledge: a waiter that the release of an unknown grant has woken is remembered") {
   known.looked("k", 1, 0, now);
   CHECK(known.looks("k", now));
