@@ -69,10 +69,8 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
                      },
                  .sooner = [this](instant when) { engine_.due_by(when); }}),
       background_(shared_, statements_, sessions_, news_,
-                  {.answered =
-                       [this](const auto& grant, const auto& by, auto now) {
-                         note_waiters(services_, grant, by, grant.deferral.unanswered, now);
-                       },
+                  {.answered = [this](const auto& grant, const auto& by,
+                                      auto now) { note_waiters(services_, grant, by, grant.deferral.unanswered, now); },
                    .released =
                        [this](const auto& grant, auto result, const auto& why, auto now) {
                          grants_.end_release(grant, result, grant->deferral.trusted, why, now, false);

@@ -238,7 +238,7 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
 
 task<void> key_acquire::leave_to_others(flow& f, at_store& here) {
   turn.spare();
-  return here.pause.wait(f, here.no_turn, nullptr, here.resumes, nullptr);
+  return here.pause.run(f, here.no_turn, nullptr, here.resumes, nullptr);
 }
 
 task<void> key_acquire::pause(flow& f, at_store& here) {
@@ -255,7 +255,7 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   const auto until = here.watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
   auto& shortened_by = here.watch.replaces_polls() ? here.no_turn : turn;
-  return here.pause.wait(f, shortened_by, &attempt.poll(now), until, &key_);
+  return here.pause.run(f, shortened_by, &attempt.poll(now), until, &key_);
 }
 
 /// `yielded`: the pause left the key to others.

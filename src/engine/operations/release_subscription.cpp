@@ -8,7 +8,7 @@
 
 namespace dlock::engine {
 
-task<void> poll_wait::wait(flow& f, queue_turn& turn, statement* then, instant until, const lock_key* key) {
+task<void> poll_wait::run(flow& f, queue_turn& turn, statement* then, instant until, const lock_key* key) {
   interrupted_ = was_notified_ = false;
   pause::poll = then;
   turn_ = &turn;

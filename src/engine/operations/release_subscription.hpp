@@ -23,7 +23,7 @@ class poll_wait final : private pause {
 
   /// Pauses until `until`, then sends `then`; null: nothing. `turn`: of the key; those in the queue may shorten the
   /// pause. Ends when the poll has been answered, the time has come, or it was interrupted. `key`: as in flow::wait().
-  task<void> wait(flow& f, queue_turn& turn, statement* then, instant until, const lock_key* key);
+  task<void> run(flow& f, queue_turn& turn, statement* then, instant until, const lock_key* key);
 
   bool interrupted() const noexcept { return interrupted_; }
   /// Any thread: this pause, or the next one, is over without a poll.

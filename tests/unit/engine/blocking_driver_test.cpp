@@ -200,7 +200,7 @@ TEST_CASE_METHOD(driver_fixture, "poll_wait: its end waits for the answer to a p
   engine::frame_storage<1024> room;
   std::optional<engine::coroutine_operation<void>> pauses_once;
   pauses_once.emplace(room, driver.signal(),
-                      [&](engine::flow& f) { return wait->wait(f, turn, &poll, clock.now() + 10s, nullptr); });
+                      [&](engine::flow& f) { return wait->run(f, turn, &poll, clock.now() + 10s, nullptr); });
   pauses_once->start(clock.now());
   engine::poll_scheduler::polls sent;
   REQUIRE(pauses.due(clock.now() + 10s, sent) == 1);
