@@ -155,6 +155,17 @@ TEST_CASE_METHOD(one_service, "acquire: what was granted too late is free at onc
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(one_service, "acquire: after a grant that came too late the next one has its min_hold", "[T10][T25]") {
+  const bool answered = GENERATE(true, false);
+  store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
+  if (!answered) store->next(verb::release, {.what = fate::fail, .why = away, .times = 2});
+  auto held = while_time_passes([&] {
+    return locks->acquire("k", {.ttl = 500ms, .wait = 1h, .renewal = renewal::none, .min_hold = 400ms});
+  });
+  held.release();
+  CHECK_FALSE(is_free("k"));
+}
+
 TEST_CASE_METHOD(one_service, "acquire: trust counts from the sending of the statement, not from its answer",
                  "[T29][T22]") {
   store->next(verb::insert, {.during = [&] { clock.advance(15s); }});

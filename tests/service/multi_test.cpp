@@ -213,6 +213,21 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants that were answered too late are g
   CHECK(eventually([&] { return all_free({"a", "b"}); }));
 }
 
+TEST_CASE_METHOD(multi_fixture, "multi: after grants that were answered too late, what is held before is entered once",
+                 "[T25][T41]") {
+  known({"a", "b"});
+  while_time_passes([&] {
+    auto outer = locks->acquire("a", {.ttl = 1h, .renewal = renewal::none});
+    store->next(verb::poll, {.during = [&] { clock.advance(1min); }});  // of c, which is new
+    {
+      const auto all = locks->acquire_all({"a", "b", "c"}, {.ttl = 30s, .wait = 1h, .renewal = renewal::none});
+      CHECK(all["a"].reentered());
+    }
+    outer.release();
+  });
+  CHECK(all_free({"a", "b", "c"}));
+}
+
 TEST_CASE_METHOD(multi_fixture, "multi: a grant that gets too old while the others are asked for is given back",
                  "[T25]") {
   known({"a"});

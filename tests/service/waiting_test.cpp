@@ -149,6 +149,41 @@ TEST_CASE_METHOD(one_service, "waiting: for a session that another thread opens,
   locks->close(0ms);
 }
 
+TEST_CASE_METHOD(one_service, "waiting: for a session that another thread opens, a cancellation and close() end it",
+                 "[T14][T17][T35]") {
+  const bool several = GENERATE(false, true), closes = GENERATE(false, true);
+  const auto opening = store->hold(session_verb::open, {.deaf = true});
+  const concurrent_call other([&] { return locks->acquire("other", {.wait = 1h}); });
+  REQUIRE(opening->reached());
+  std::stop_source stop;
+  const lock_options patient{.wait = 1h, .cancel = stop.get_token()};
+  const concurrent_call waiter([&] {
+    if (several) return granted(locks->acquire_all({"a", "b"}, patient));
+    return granted(locks->acquire("a", patient));
+  });
+  REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
+  if (closes) {
+    locks->close(0ms);
+  } else {
+    stop.request_stop();
+  }
+  CHECK(waiter.over(20s));  // while the session is still being opened
+  opening->open();
+  CHECK(waiter.end() == (closes ? errc::closed : errc::cancelled));
+  CHECK(is_free("a"));
+}
+
+TEST_CASE_METHOD(one_service, "waiting: no call opens sessions for ever that end before they can be used", "[T25]") {
+  store->next(session_verb::open, {.times = 1000, .during = [&] { clock.advance(990ms); }});
+  const bool several = GENERATE(false, true);
+  const lock_options brief{.ttl = 1s, .wait = 3s};
+  CHECK(thrown([&] {
+          if (several) return granted(locks->try_acquire_all({"a", "b"}, brief));
+          return granted(locks->try_acquire("a", brief));
+        }) == errc::store_failed);
+  CHECK(store->opened().size() < 20);
+}
+
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[T14][T35]") {
   auto held = home.acquire("k", {}, false);
   std::stop_source stop;

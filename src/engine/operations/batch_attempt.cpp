@@ -18,7 +18,7 @@ task<batch_attempt::member*> batch_attempt::ask(flow& f) {
     if (!pinned) co_return &each;
   }
   for (bool goes_on = true; goes_on;) {
-    const bool waits = go_on(f.now());
+    const bool waits = go_on(f.interrupted(), f.now());
     goes_on = waits || !sent_.empty();
     if (!sent_.empty()) {
       co_await f.send(sent_);
@@ -28,7 +28,8 @@ task<batch_attempt::member*> batch_attempt::ask(flow& f) {
   }
   for (auto& each : members_) {
     const auto at = each.attempt.at();
-    if (each.started && !each.open && (at == step::busy || at == step::failed)) co_return &each;
+    if (!each.started || each.open) continue;
+    if (at == step::busy || at == step::failed || at == step::pause) co_return &each;
   }
   co_return nullptr;
 }
@@ -36,13 +37,17 @@ task<batch_attempt::member*> batch_attempt::ask(flow& f) {
 /// All that was sent has been answered: they go on together, and what they send now is in `sent_`. Returns whether one
 /// waits. Once one is not to be had, the others ask for nothing more, but what was granted is known, and what is being
 /// undone is seen to its end.
-bool batch_attempt::go_on(instant now) {
+bool batch_attempt::go_on(const std::optional<interruption>& why, instant now) {
   bool waits = false;
   sent_.clear();
   for (auto& each : members_) {
     if (!each.open || (refused_ && !each.started)) continue;
-    const auto next = each.started ? each.asking.resume(now) : each.asking.start(now);
+    const bool ends = why && each.waits;
+    const auto next = ends           ? each.asking.interrupt(*why, now)
+                      : each.started ? each.asking.resume(now)
+                                     : each.asking.start(now);
     each.started = true;
+    each.waits = next.what == action::kind::wait;
     if (next.what == action::kind::finished) {
       each.open = false;
       refused_ = refused_ || each.attempt.at() != step::granted;
@@ -50,7 +55,7 @@ bool batch_attempt::go_on(instant now) {
       each.asking.withdraw();
       each.open = false;
     } else {
-      waits = waits || next.what == action::kind::wait;
+      waits = waits || each.waits;
       sent_.insert(sent_.end(), next.statements.begin(), next.statements.end());
     }
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@ class batch_attempt {
     coroutine_operation<step> asking;
     statement cancels{};
     bool started = false;
+    bool waits = false;  // for a session that another call opens
     bool open = true;  // under way
   };
 
@@ -54,7 +56,7 @@ class batch_attempt {
   task<void> give_back(flow& f);
 
  private:
-  bool go_on(instant now);
+  bool go_on(const std::optional<interruption>& why, instant now);
 
   engine_services& services_;
   const lock_request& request_;

@@ -155,13 +155,18 @@ task<step> key_attempt::ask(flow& f, step next, bool answered) {
 bool key_attempt::has_session(instant now) const noexcept { return pin() && pin()->deadline.remaining(now) > 0us; }
 
 task<bool> key_attempt::pin_session(flow& f) {
-  while (!has_session(f.now())) {  // one that was opened too slowly is over already
-    pin_ = {};
-    if (asked_ != nullptr) asked_->pin = {};
+  const auto until = request_.limit(f.now());
+  while (!has_session(f.now())) {
     fault why;
-    pin_ = co_await request_session(f, services_, keeping_.session_ttl(), request_.limit(f.now()), statement_, why);
-    if (pin_) continue;
-    at_ = machine_.not_done(why, f.now());
+    if (pin() && f.now() >= until) {
+      why = passing_fault("each session was opened so slowly that it had ended before it could be used", false);
+    } else if (!pin() || !f.interrupted()) {
+      pin_ = {};
+      if (asked_ != nullptr) asked_->pin = {};
+      pin_ = co_await request_session(f, services_, keeping_.session_ttl(), until, statement_, why);
+      if (pin_) continue;  // one that was opened too slowly is over already
+    }
+    at_ = why.text.empty() ? step::pause : machine_.not_done(why, f.now());  // interrupted: the caller sees why
     co_return false;
   }
   co_return true;
@@ -310,9 +315,9 @@ task<step> key_attempt::resolve(flow& f) {
 
 /// Rule 4: a grant that came too late is released, not handed out. Nobody has held the key.
 task<step> key_attempt::give_back(flow& f) {
-  asked_->min_hold = microseconds{0};
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb::release);
+  statement_.ask.min_hold = microseconds{0};  // the next attempt has the caller's again
   statement_.ask.wake = services_.caps.looks_for_waiters();  // others may have seen that grant
   statement_.priority = priority::frees;
   statement_.counts = false;
@@ -325,6 +330,7 @@ task<step> key_attempt::give_back(flow& f) {
     note_waiters(services_, *asked_, statement_, false, f.now());
   } else {
     pin_ = asked_->pin.again();
+    asked_->min_hold = microseconds{0};
     services_.background.release_later(std::move(asked_), f.now());
   }
   row_attempt_.end();

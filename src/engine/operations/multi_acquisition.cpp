@@ -97,7 +97,7 @@ task<multi_acquire::round> multi_acquire::try_together(flow& f) {
     if (closed) throw_interrupted(interruption::closed, keys_[0], waited(f));
     const auto why = passing_fault("the grants were answered too late to be trusted", false);
     if (request_.once || f.now() >= request_.deadline) throw_failed(services_, keys_[0], why, false, waited(f));
-    busy_ = 0;
+    busy_ = batch.all().front().number;  // not one that was entered again
     co_return round::busy;
   }
   busy_ = refused->number;

@@ -34,6 +34,7 @@ task<void> row_adoption::pin_session(flow& f) {
   fault why;
   pin_ = co_await request_session(f, services_, keeping_.session_ttl(), f.now() + statement_timeout, opens, why);
   if (pin_) co_return;
+  if (why.text.empty()) why = passing_fault("the service ends while another thread opens the session", false);
   throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
                     fmt::format("rows to be claimed: {}", trouble(services_, why)), why.native, why.sqlstate,
                     why.transient);

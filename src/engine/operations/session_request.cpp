@@ -52,8 +52,9 @@ task<session_pin> request_session(flow& f, engine_services& services, microsecon
     }
     wait.begun();
     if (f.now() >= until) break;
-    co_await f.wait(until);
+    const auto interrupted = co_await f.wait(until);
     wait.end();
+    if (interrupted) co_return session_pin{};  // before this call opens one itself, which may take long
   }
   wait.end();
   why = services.sessions.why_not_opened();
