@@ -225,7 +225,7 @@ lock_options application::options_by_chance() {
   }
   if (has(hazard::limits) && often(10)) how.min_hold = std::chrono::milliseconds{chance.between(1, 300)};
   if (has(hazard::limits) && often(10)) how.max_hold = std::chrono::milliseconds{chance.between(300, 1'500)};
-  if (has(hazard::cancels) && often(15)) {
+  if (has(hazard::cancels) && often(scene_.how.cancelled)) {
     std::stop_source cancel;
     how.cancel = cancel.get_token();
     scene_.in.after(chance.between(0, often(50) ? 5 * scene_.how.travel : 500 * millisecond),
@@ -318,7 +318,7 @@ void application::lock(const lock_options& how, bool once) {
     }
     hold(held);
   }
-  if (has(hazard::nested) && !engine::in_owner_scope() && often(30)) nest(held);
+  if (has(hazard::nested) && !engine::in_owner_scope() && often(scene_.how.nested)) nest(held);
   hold(held);
   let_go(std::move(held));
 }
@@ -331,9 +331,9 @@ void application::nest(const lease& outer) {
   if (often(50)) how.wait = std::chrono::milliseconds{scene_.in.random.between(1'000, 8'000)};
   const auto& grant = grant_of(outer);
   const bool certain = grant->kind != lease_kind::expiring && grant->cap == instant::max();
+  if (scene_.how.before_nested > 0) linger(scene_.how.before_nested);
   asking now(*this, key, true);
-  const auto until = scene_.in.now() + std::chrono::microseconds{*how.wait}.count();
-  auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain, until);
+  auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain, *how.wait);
   bool refused = false;
   lease inner;
   try {
@@ -415,8 +415,7 @@ void application::lock_several(const lock_options& how, bool once) {
   const bool quiet = often(80);
   std::vector<std::string> names;
   for (const auto& key : keys) names.emplace_back(key.view());
-  const auto until = scene_.in.now() + std::chrono::microseconds{*how.wait}.count();
-  auto& waits = scene_.sees.nest_begins(process_, {}, names, false, until);
+  auto& waits = scene_.sees.nest_begins(process_, {}, names, false, how.wait.value_or(0ms));
   multi_lease held;
   try {
     held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {

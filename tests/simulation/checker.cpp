@@ -210,32 +210,41 @@ std::vector<checker::nest*> checker::cycle_of(nest& youngest) {
   }
 }
 
-bool checker::may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const {
+bool checker::may_wait_for(const nest& whose, const nest& from, moment least, std::set<std::uint64_t>& met) const {
   if (!met.insert(from.number).second) return false;
   return std::any_of(from.waits_for.begin(), from.waits_for.end(), [&](const std::string& key) {
     return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) {
-      return holds(each, from, key) && (&each == &whose || may_wait_for(whose, each, met));
+      return each.until >= least && holds(each, from, key) &&
+             (&each == &whose || may_wait_for(whose, each, least, met));
     });
   });
 }
 
-/// Whether a call for several keys, which cycle_of() does not see, may have closed another cycle with that wait.
+bool checker::may_be_refused(const nest& wait) const {
+  std::set<std::uint64_t> met;
+  return may_wait_for(wait, wait, wait.until - unsure(), met);
+}
+
+/// Whether a call for several keys, which cycle_of() does not see, may have closed another cycle with that wait, which
+/// the wait is the first to leave.
 bool checker::closed_by_several(const nest& wait) const {
+  const auto least = wait.until - unsure();
   return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) {
     std::set<std::uint64_t> there, back;
-    return each.held.empty() && may_wait_for(each, wait, there) && may_wait_for(wait, each, back);
+    return each.held.empty() && may_wait_for(each, wait, least, there) && may_wait_for(wait, each, least, back);
   });
 }
 
 checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                                    std::vector<std::string> waits_for, bool certain, moment until) {
+                                    std::vector<std::string> waits_for, bool certain,
+                                    std::chrono::microseconds wait) {
   nests_.push_back({.number = ++last_nest_,
                     .by = &by,
                     .held = std::move(meanwhile),
                     .waits_for = std::move(waits_for),
                     .certain = certain,
                     .begun = world_.now(),
-                    .until = until});
+                    .until = world_.now() + wait.count()});  // as the table has it, whatever the clock's rate
   auto& mine = nests_.back();
   if (mine.held.empty()) return mine;
   const auto cycle = cycle_of(mine);
@@ -272,8 +281,7 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
 
 void checker::cycle_told(const process& by) {
   for (auto& each : nests_) {
-    std::set<std::uint64_t> met;
-    if (each.by != &by || each.in_cycle || !may_wait_for(each, each, met)) continue;
+    if (each.by != &by || each.in_cycle || !may_be_refused(each)) continue;
     each.in_cycle = true;
     each.first_end = each.until;
     each.refused = std::make_shared<unsigned>(0);
@@ -283,15 +291,12 @@ void checker::cycle_told(const process& by) {
 void checker::nest_ends(nest& which, bool refused) {
   const auto& key = which.waits_for.front();
   if (refused && which.in_cycle && closed_by_several(which)) which.in_cycle = false;
-  // What remains of a wait is written by one clock and read by another.
-  const auto unsure = 100 * millisecond + 100 * plan_.longest_travel();
-  if (refused && which.in_cycle && which.until > which.first_end + unsure && world_.quiet_from() <= which.begun) {
+  if (refused && which.in_cycle && which.until > which.first_end + unsure() && world_.quiet_from() <= which.begun) {
     fail("cycle", key,
          fmt::format("{} is refused, and would have had it: another wait of the cycle ends {} ms before",
                      which.by->name(), (which.until - which.first_end) / millisecond));
   }
-  std::set<std::uint64_t> met;
-  if (refused && !which.in_cycle && !may_wait_for(which, which, met))
+  if (refused && !which.in_cycle && !may_be_refused(which))
     fail("cycle", key, fmt::format("{} is refused, and is in no deadlock cycle", which.by->name()));
   if (refused && which.in_cycle && ++*which.refused > 1 && world_.quiet_from() <= world_.now() - 5 * second)
     fail("cycle", key, fmt::format("{} is refused, though another one was", which.by->name()));

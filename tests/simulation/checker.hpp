@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
 #include <list>
 #include <map>
 #include <memory>
@@ -48,9 +49,8 @@ class checker final : public history {
   /// A thread that holds these waits for another key from now on, until nest_ends(). `certain`: it releases none of
   /// them before, and nothing else does. For several keys: it may hold some of them while it waits for another.
   struct nest;
-  /// `until`: the end of its wait.
   nest& nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                    std::vector<std::string> waits_for, bool certain, moment until);
+                    std::vector<std::string> waits_for, bool certain, std::chrono::microseconds wait);
   /// A thread of that process learns that its wait is in vain, and will end it when its statement under way is
   /// answered.
   void cycle_told(const process& by) override;
@@ -130,8 +130,12 @@ class checker final : public history {
   bool holds(const nest& other, const nest& wait, const std::string& key) const;
   /// The waits in the cycle that its wait has closed; empty if none. Without calls for several keys.
   std::vector<nest*> cycle_of(nest& youngest);
-  /// Whether `from` may wait for `whose`, or for one that does.
-  bool may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const;
+  /// What remains of a wait is written by one clock and read by another.
+  moment unsure() const noexcept { return 100 * millisecond + 100 * plan_.longest_travel(); }
+  /// Whether `from` may wait for `whose`, or for one that does. Waits that end before `least` don't count.
+  bool may_wait_for(const nest& whose, const nest& from, moment least, std::set<std::uint64_t>& met) const;
+  /// Whether it may be in a cycle of which it is the first to end.
+  bool may_be_refused(const nest& wait) const;
   bool closed_by_several(const nest& wait) const;
   /// It is free since then. Those who wait have had the time to take it.
   void not_left_free(std::string_view key, const key_state& at, moment since, const process* by);

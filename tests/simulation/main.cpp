@@ -34,6 +34,7 @@ struct wishes {
   std::string mistake_name{};
   std::vector<std::string> without{};
   std::vector<std::string> only{};
+  std::string about = "everything";
   std::string svg{};
   std::string progress{};
   bool reduce = true;
@@ -75,6 +76,7 @@ void wishes::settle() {
       may.hazards &= ~static_cast<std::uint64_t>(named(hazard_names, "hazard or kind of store", each));
     }
   }
+  may.about = named(subject_names, "subject", about);
   if (may.kinds == 0) throw std::invalid_argument("no kind of store is left");
   if (!mistake_name.empty()) wrong = named(mistake_names, "mistake", mistake_name);
 }
@@ -224,6 +226,7 @@ int main(int argc, char** argv) try {
   app.add_option("--mistake", want.mistake_name, "the simulated store makes it");
   app.add_option("--without", want.without, "hazards and kinds of stores that are left out")->delimiter(',');
   app.add_option("--only", want.only, "the kinds of stores that runs have")->delimiter(',');
+  app.add_option("--about", want.about, "what runs are about, instead of everything: cycles");
   app.add_option("--svg", want.svg, "draws the run of the one seed, or of the first that fails");
   app.add_option("--progress", want.progress, "a file that always has the seed of the present run");
   app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");

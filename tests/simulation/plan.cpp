@@ -75,12 +75,50 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
   // Rows and lists have no order, and who asks for them overtakes.
   constexpr auto without_order = static_cast<std::uint64_t>(hazard::rows) | static_cast<std::uint64_t>(hazard::several);
   if (made.in_order) made.hazards &= ~without_order;
+  made.about = may.about;
+  switch (may.about) {
+    case subject::everything: break;
+    case subject::cycles: made.be_about_cycles(chance); break;
+  }
+  made.hazards &= may.hazards;
   return made;
 }
 
+/// Few keys, which the processes take one inside the other, and waits that are cancelled. A process far from the server
+/// deletes its row late, so others see a wait that has ended. All locks are kept by their sessions, and none is part of a
+/// list, so that the checker knows each cycle exactly.
+void plan::be_about_cycles(random_source& chance) {
+  const auto with = [&](hazard what, std::uint64_t percent) {
+    if (chance.chance(percent * 10'000)) hazards |= static_cast<std::uint64_t>(what);
+  };
+  hazards = 0;
+  with(hazard::nested, 100);
+  with(hazard::cancels, 100);
+  with(hazard::distances, 80);
+  with(hazard::drift, 20);
+  with(hazard::long_holds, 20);
+  with(hazard::asynchronous, 20);
+  kind = store_kind::waiter_table;
+  in_order = chance.chance(500'000);
+  processes = static_cast<unsigned>(chance.between(2, 4));
+  threads = static_cast<unsigned>(chance.between(1, 3));
+  keys = static_cast<unsigned>(chance.between(2, 4));
+  rounds = static_cast<unsigned>(chance.between(50, 200));
+  nested = 90;
+  before_nested = chance.between(1, 30) * millisecond;
+  travel = chance.between(50, 200);
+  farthest = 40;
+  first_pause = chance.between(1, 5);
+  cancelled = 60;
+}
+
 std::string plan::describe() const {
-  auto text = fmt::format("seed {}: {}, {} processes, {} threads each, {} keys, {} connections, with", seed,
-                          name_of(kind), processes, threads, keys, connections);
+  auto text = fmt::format("seed {}", seed);
+  for (const auto& each : subject_names) {
+    if (each.what == about && about != subject::everything) text += fmt::format(" about {}", each.name);
+  }
+  text += fmt::format(": {}, {} processes, {} threads each, {} keys, {} connections, with", name_of(kind), processes,
+                      threads, keys, connections);
   for (const auto& each : hazard_names) {
     if (has(each.what)) text += fmt::format(" {}", each.name);
   }

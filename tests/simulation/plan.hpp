@@ -120,16 +120,31 @@ inline constexpr std::array hazard_names{
 };
 inline constexpr std::uint64_t all_hazards = (1ULL << hazard_names.size()) - 1;
 
+/// What runs are about. All but `everything` meet one kind of trouble more often than chance does.
+enum class subject : std::uint8_t {
+  everything,
+  cycles,  ///< nested waits that end early while others begin: what looks like a deadlock cycle may be none
+};
+struct subject_name {
+  subject what;
+  std::string_view name;
+};
+inline constexpr std::array subject_names{
+    subject_name{subject::everything, "everything"},
+    subject_name{subject::cycles, "cycles"},
+};
+
 /// What runs may have.
 struct allowed {
   std::uint64_t hazards = all_hazards;
   std::uint32_t kinds = all_store_kinds;
+  subject about = subject::everything;
 };
 
 /// What a seed makes of a run.
 struct plan {
-  static constexpr moment farthest = 5;
   std::uint64_t seed = 0;
+  subject about = subject::everything;
   store_kind kind = store_kind::lease_table;
   std::uint64_t hazards = 0;
   unsigned processes = 2;
@@ -138,11 +153,15 @@ struct plan {
   unsigned rounds = 40;  ///< of each thread
   unsigned connections = 2;
   moment travel = 200;        ///< of a statement on the wire, at most
+  moment farthest = 5;        ///< so many times as far from the server as the nearest process, with hazard::distances
   moment mischief = 700'000;  ///< between two of the rarer misfortunes, about
   moment first_pause = 10;    ///< of a waiter, milliseconds
   std::uint64_t often = 1;    ///< how much more often than usual faults come
   bool take_waits = false;    ///< a statement waits for row locks for up to a second, unless row_wait::never
   bool in_order = false;      ///< all ask with fairness::fifo
+  unsigned nested = 30;       ///< how many leases of a hundred are held while their thread waits for another key
+  moment before_nested = 0;   ///< for how long at most before that
+  unsigned cancelled = 15;    ///< how many calls of a hundred are cancelled, with hazard::cancels
 
   static plan of(std::uint64_t seed, const allowed& may = {});
   bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint64_t>(one)) != 0; }
@@ -153,6 +172,9 @@ struct plan {
   /// Transactions have rows locked for a while, which no key of the store tells.
   bool locks_rows() const noexcept { return has(hazard::transactions) || has(hazard::claims) || has(hazard::foreign); }
   std::string describe() const;
+
+ private:
+  void be_about_cycles(random_source& chance);
 };
 
 }  // namespace dlock::simulation

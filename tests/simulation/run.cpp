@@ -114,7 +114,11 @@ void run::add_process() {
     clock.late_ppm = 5'000;
     clock.late_by = chance.between(1'000, second / 2);
   }
-  if (plan_.has(hazard::distances)) clock.distance = chance.between(1, plan::farthest);
+  if (plan_.has(hazard::distances)) {
+    const bool far_or_near = plan_.about == subject::cycles;
+    clock.distance = chance.between(1, far_or_near ? 2 : plan_.farthest);
+    if (far_or_near && clock.distance == 2) clock.distance = plan_.farthest;
+  }
   processes_.push_back(std::make_unique<process>(world_, fmt::format("p{}", processes_.size() + 1), clock));
   applications_.push_back(std::make_unique<application>(scene_, *processes_.back()));
 }

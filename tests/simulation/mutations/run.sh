@@ -5,6 +5,7 @@
 # compiled and linked in the place of the library's. A run of the simulator must fail then.
 #   run.sh <build folder> [--apply-only] [name...]     MUTATION_SEEDS (default 4000): each is looked for in seeds 1 to that
 # A patch may say "Kinds: ..." in its second line: only these kinds of stores are run then, where only they show the mistake.
+# One that says "About: ..." is looked for in runs that are about that alone (./dev simulate --about).
 # First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). Without names the mistakes
 # of the simulated tables (--mistake) are looked for too, and the first seeds and the commit are written to the page that
 # MUTATION_TABLE names. One line for each; exit code 1 if one was not found, or does not apply any more.
@@ -66,6 +67,7 @@ row() { # name, result, which table of the page, what is wrong
 }
 title_of() { head -n 1 "$here/$1.patch" | sed 's/\.$//; s/^./\L&/'; }
 kinds_of() { sed -n '2s/^Kinds: //p' "$here/$1.patch"; }
+about_of() { sed -n '2s/^About: //p' "$here/$1.patch"; }
 meaning_of() { sed -n "s|^ *$1, *///< *||p" "$here/../mistakes.hpp"; }
 seed_of() { sed -n 's/^seed \([0-9]*\) fails.*/\1/p' "$work/out" | head -n 1; }
 
@@ -105,7 +107,8 @@ for name in "${names[@]}"; do
   fi
   code=0
   kinds=$(kinds_of "$name")
-  timeout $longest "$work/simulate" --seeds "$seeds" ${kinds:+--only $kinds} --progress "$work/at" --quiet >"$work/out" 2>&1 || code=$?
+  about=$(about_of "$name")
+  timeout $longest "$work/simulate" --seeds "$seeds" ${kinds:+--only $kinds} ${about:+--about $about} --progress "$work/at" --quiet >"$work/out" 2>&1 || code=$?
   case $code in
     0)
       printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
@@ -121,10 +124,10 @@ for name in "${names[@]}"; do
       elif [ "$code" = 1 ]; then
         printf '%-28s %s\n' "$name" "$(head -n 1 "$work/out")"
         if grep -q 'busy for' "$work/out"; then seed="$seed (busy loop)"; fi
-        row "$name" "$seed${kinds:+ of $kinds}" engine "$(title_of "$name")"
+        row "$name" "$seed${kinds:+ of $kinds}${about:+ about $about}" engine "$(title_of "$name")"
       else
         printf '%-28s seed %s ends the program (%s)\n' "$name" "$(cat "$work/at")" "$code"
-        row "$name" "$(cat "$work/at") (crash)" engine "$(title_of "$name")"
+        row "$name" "$(cat "$work/at")${kinds:+ of $kinds}${about:+ about $about} (crash)" engine "$(title_of "$name")"
       fi
       ;;
     *)
