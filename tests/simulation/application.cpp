@@ -75,7 +75,8 @@ void application::news::on(const event& what) {
     const bool by_fault = what.reason == loss_reason::unreachable || what.reason == loss_reason::abandoned ||
                           what.reason == loss_reason::server_changed ||
                           (by_force && !of_.has(hazard::force) && !of_.has(hazard::deletions));
-    if (by_fault && in.quiet_from() <= in.now() && !of_.process_.dead()) {
+    const bool stood_still = of_.scene_.how.about == subject::stops && !of_.process_.undisturbed(10 * second);
+    if (by_fault && !stood_still && in.quiet_from() <= in.now() && !of_.process_.dead()) {
       in.fail(fmt::format("I4: key {}: {} loses fence {} ({}), and nothing has failed", what.key, of_.process_.name(),
                           what.fence, to_string(what.reason)));
     }

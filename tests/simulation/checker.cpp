@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "stores/waiter_turns.hpp"
+
 namespace dlock::simulation {
 
 namespace {
@@ -101,6 +103,8 @@ void checker::granted(const request& by, const lock_row* row, std::uint64_t fenc
   world_.mix(fence);
   const bool own = by.action == verb::pass_on && row != nullptr && row->session == by.session && row->fence == by.fence;
   changes_hands(at, by.resource, row, fence, by.request_id, own);
+  const auto whose = sessions_of_.find(by.session);
+  at.last = whose == sessions_of_.end() ? nullptr : whose->second;
   if (plan_.in_order && row != nullptr && by.row == nullptr) in_turn(by, *row);
   if (by.kind != lease_kind::session) force(by.resource, by.session, by.nonce, fence);
 }
@@ -139,11 +143,42 @@ void checker::in_turn(const request& by, const lock_row& row) {
   if (plan_.locks_rows()) return;  // it may be free, and its row locked
   const auto registered = server_.waiters.find(by.resource, server_.asking()) != nullptr;
   const auto earlier = server_.waiters.earlier(by.resource, server_.asking(), registered);
-  const auto since = server_.data.free_since(row, server_.clock(), world_.now());
+  const auto since = takeable_since(state_of(by.resource), row);
   if (earlier.empty() || !since || world_.now() - *since >= longest_turn || world_.quiet_from() > *since) return;
   fail("order", by.resource,
        fmt::format("session {} gets it {} ms after it became free, before session {}, which waits",
                    short_id(by.session), (world_.now() - *since) / millisecond, short_id(earlier.front().session)));
+}
+
+void checker::passed_over(const std::string& key, std::uint64_t wake_id, std::uint64_t fence) {
+  // By a clock that may go faster.
+  constexpr moment shortest_turn = 95 * std::chrono::microseconds{stores::waiter_turns::longest}.count() / 100;
+  const auto row = server_.data.locks().find(key);
+  const auto sleeper = sleepers_.find(wake_id);
+  if (sleeper == sleepers_.end()) return;
+  const auto& who = *sleeper->second;
+  auto& at = state_of(key);
+  at.passed_over.insert_or_assign(&who, passed{.at = world_.now(), .frozen_at = who.frozen_at()});
+  if (row == server_.data.locks().end() || row->second.fence != fence) return;
+  const auto since = takeable_since(at, row->second);
+  if (!since) return;
+  const auto free = world_.now() - *since;
+  if (free < shortest_turn && server_.stepped() == 0)
+    fail("order", key, fmt::format("{} is passed over {} ms after it became free", who.name(), free / millisecond));
+  const bool runs = !who.dead() && who.undisturbed(free + second);
+  if (plan_.in_order && runs && world_.quiet_from() <= *since && !plan_.locks_rows())
+    fail("order", key, fmt::format("{} is passed over, though it runs", who.name()));
+}
+
+void checker::note_freed(std::string_view key, const lock_row& row) {
+  auto& at = state_of(key);
+  at.last_fence = row.fence;
+  at.over_since = server_.data.free_since(row, server_.clock(), world_.now()).value_or(world_.now());
+}
+
+std::optional<moment> checker::takeable_since(const key_state& at, const lock_row& row) const {
+  const auto since = server_.data.free_since(row, server_.clock(), world_.now());
+  return since && at.last_fence == row.fence ? std::min(*since, at.over_since) : since;
 }
 
 void checker::row_locked(const std::string& key, moment time) {
@@ -236,8 +271,7 @@ bool checker::closed_by_several(const nest& wait) const {
 }
 
 checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                                    std::vector<std::string> waits_for, bool certain,
-                                    std::chrono::microseconds wait) {
+                                    std::vector<std::string> waits_for, bool certain, std::chrono::microseconds wait) {
   nests_.push_back({.number = ++last_nest_,
                     .by = &by,
                     .held = std::move(meanwhile),
@@ -323,6 +357,28 @@ void checker::wait_ends(const process& by, std::string_view key, bool granted) {
   at.waiters.erase(found);
 }
 
+bool checker::excuses(const process& one, std::string_view key, const key_state& at, moment since) const {
+  if (one.dead() || (!one.frozen() && one.thawed_at() < since)) return false;
+  if (!one.frozen() || one.frozen_at() >= since - second) return true;  // it may have stopped in the middle of anything
+  const auto had_turn = at.passed_over.find(&one);
+  if (had_turn != at.passed_over.end() && had_turn->second.frozen_at == one.frozen_at())
+    return had_turn->second.at >= since;
+  return at.last == &one || std::any_of(sleepers_.begin(), sleepers_.end(), [&](const auto& each) {
+           return each.second == &one && server_.waiters.find(key, each.first) != nullptr;
+         });
+}
+
+moment checker::excused_by_stops(std::string_view key, const key_state& at, moment since, const process& waits) const {
+  if (plan_.about != subject::stops) return 0;  // elsewhere it disturbs the whole world
+  // Who is behind several others looks as seldom as everybody. All of them by clocks that may go slower.
+  constexpr moment last_look = 4 * second, turn = 300 * millisecond;
+  std::set<const process*> stopped;
+  for (const auto& [session, of] : sessions_of_) {
+    if (of != &waits && excuses(*of, key, at, since)) stopped.insert(of);
+  }
+  return stopped.empty() ? 0 : 21 * (last_look + static_cast<moment>(stopped.size()) * turn) / 20;
+}
+
 moment checker::longest_free() const noexcept {
   // Pauses and courtesy, and the statements that follow, beside those of the other keys.
   moment most = 200'000 + 40 * plan_.longest_travel();
@@ -334,10 +390,10 @@ void checker::not_left_free(std::string_view key, const key_state& at, moment si
   // Several keys are asked for while none is held, and a thread that waits for one of them stands behind that call.
   if (plan_.has(hazard::several)) return;
   for (const auto& each : at.waiters) {
-    if (each.by->dead() || (by != nullptr && each.by != by)) continue;
-    const auto free = world_.now() - std::max({since, each.since, world_.quiet_for_all_from(),
+    if (each.by->dead() || each.by->frozen() || (by != nullptr && each.by != by)) continue;
+    const auto free = world_.now() - std::max({since, each.since, each.by->thawed_at(), world_.quiet_for_all_from(),
                                                at.forced_at + noticed_after, at.found_by});
-    if (free <= longest_free()) continue;
+    if (free <= longest_free() || free <= longest_free() + excused_by_stops(key, at, since, *each.by)) continue;
     fail("liveness", key,
          fmt::format("it is free for {} ms, {} waits for it, and nothing has failed", free / 1'000, each.by->name()));
   }
@@ -393,6 +449,7 @@ void checker::freed(const request& by, const lock_row& row) {
     return fmt::format("key {}: {} frees fence {} of session {}{}", by.resource, name_of(by.action), row.fence,
                        short_id(row.session), by.wake ? ", and looks for a waiter" : "");
   });
+  note_freed(by.resource, row);
   if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
     fail("I6", by.resource,
          fmt::format("a {} of nonce {:x} frees the grant of nonce {:x}", name_of(by.action), by.nonce, row.nonce));
@@ -410,6 +467,7 @@ void checker::freed(const request& by, const lock_row& row) {
 
 void checker::ended(const std::string& key, const lock_row& row) {
   world_.tell("server", [&] { return fmt::format("key {}: fence {} ends with its session", key, row.fence); });
+  note_freed(key, row);
   const auto at = keys_.find(key);
   if (at == keys_.end()) return;
   if (const auto* const who = trusting(key, at->second, &row, {})) {

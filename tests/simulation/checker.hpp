@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ class checker final : public history {
   void closed(const id128& session) override;
   void ended(const std::string& key, const lock_row& row) override;
   void taken(const std::string& key, const lock_row& row, std::uint64_t fence) override;
+  void joined(process& of, std::uint64_t wake_id) override { sleepers_[wake_id] = &of; }
+  void passed_over(const std::string& key, std::uint64_t wake_id, std::uint64_t fence) override;
 
   // What the application does.
   /// A lease on that grant was handed out.
@@ -94,6 +97,10 @@ class checker final : public history {
     const process* by;
     moment since;
   };
+  struct passed {
+    moment at;
+    moment frozen_at;  ///< of its process, which has not run since
+  };
   struct key_state {
     std::uint64_t highest = 0;  // fence ever granted
     std::uint64_t written = 0;  // highest that wrote
@@ -101,7 +108,11 @@ class checker final : public history {
     std::vector<waiter> waiters{};
     std::vector<notified_loss> losses{};  // the last of each process
     moment forced_at = -1'000'000'000;
-    moment found_by = 0;  // that it is free, though no release has said so, or its row is locked
+    moment found_by = 0;            // that it is free, though no release has said so, or its row is locked
+    const process* last = nullptr;  // to which it was granted
+    std::map<const process*, passed> passed_over{};
+    std::uint64_t last_fence = 0;  // that a release or a session's end freed
+    moment over_since = 0;         // from when on it could be taken, before that
   };
   key_state& state_of(std::string_view key);
   struct forced_grant {
@@ -125,6 +136,13 @@ class checker final : public history {
   void must_know(std::string_view key, const key_state& at, std::string_view request);
   /// How long a key may be free while somebody waits for it and nothing fails.
   moment longest_free() const noexcept;
+  /// How much longer because of processes that stand still, or did so since then: each costs the others one turn.
+  moment excused_by_stops(std::string_view key, const key_state& at, moment since, const process& waits) const;
+  /// A release or a session's end frees it. It may have been over before.
+  void note_freed(std::string_view key, const lock_row& row);
+  /// Since when it can be taken; none: it can't be.
+  std::optional<moment> takeable_since(const key_state& at, const lock_row& row) const;
+  bool excuses(const process& one, std::string_view key, const key_state& at, moment since) const;
   /// With fairness::fifo nobody overtakes a process that waits for longer, unless that leaves the key alone.
   void in_turn(const request& by, const lock_row& row);
   bool holds(const nest& other, const nest& wait, const std::string& key) const;
@@ -147,6 +165,7 @@ class checker final : public history {
   std::map<std::string, key_state, std::less<>> keys_{};
   std::map<id128, process*> sessions_of_{};
   std::set<id128> opened_{};
+  std::map<std::uint64_t, process*> sleepers_{};  // by the wake id
   std::map<std::string, std::vector<forced_grant>, std::less<>> forced_{};
   std::vector<std::pair<const process*, std::string>> forcing_{};
   std::map<std::string, std::pair<std::uint64_t, moment>, std::less<>> revoked_{};  // fence, and when

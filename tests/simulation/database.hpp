@@ -78,6 +78,10 @@ class history {
   virtual void taken(const std::string& key, const lock_row& row, std::uint64_t fence) = 0;
   /// The store notifies that process of a deadlock cycle that contains one of its waits.
   virtual void cycle_told(const process& by) = 0;
+  /// That process sleeps with that wake id from now on.
+  virtual void joined(process& of, std::uint64_t wake_id) = 0;
+  /// Another process deletes the row of that one in the waiter table. It has seen the key free, with that fence.
+  virtual void passed_over(const std::string& key, std::uint64_t wake_id, std::uint64_t fence) = 0;
 
  protected:
   ~history() = default;

@@ -34,7 +34,7 @@ struct wishes {
   std::string mistake_name{};
   std::vector<std::string> without{};
   std::vector<std::string> only{};
-  std::string about = "everything";
+  std::string about{};
   std::string svg{};
   std::string progress{};
   bool reduce = true;
@@ -51,12 +51,16 @@ struct wishes {
   void settle();
 };
 
+template <class Names>
+auto find_named(const Names& all, const char* kind, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  if (found == all.end()) throw std::invalid_argument(std::string("there is no ") + kind + " '" + name + "'");
+  return *found;
+}
 /// What has that name.
 template <class Names>
 auto named(const Names& all, const char* kind, const std::string& name) {
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-  if (found == all.end()) throw std::invalid_argument(std::string("there is no ") + kind + " '" + name + "'");
-  return found->what;
+  return find_named(all, kind, name).what;
 }
 
 void wishes::settle() {
@@ -76,9 +80,13 @@ void wishes::settle() {
       may.hazards &= ~static_cast<std::uint64_t>(named(hazard_names, "hazard or kind of store", each));
     }
   }
-  may.about = named(subject_names, "subject", about);
   if (may.kinds == 0) throw std::invalid_argument("no kind of store is left");
-  if (!mistake_name.empty()) wrong = named(mistake_names, "mistake", mistake_name);
+  if (!mistake_name.empty()) {
+    const auto made = find_named(mistake_names, "mistake", mistake_name);
+    wrong = made.what;
+    may.about = made.about;
+  }
+  if (!about.empty()) may.about = named(subject_names, "subject", about);
 }
 
 struct totals : counts {
@@ -223,10 +231,10 @@ int main(int argc, char** argv) try {
   app.add_option("--acquires", want.acquires, "until so many were made, from the first seed on");
   app.add_option("--seconds", want.seconds, "for so long, from the first seed on");
   app.add_option("--jobs", want.jobs, "processes of the system that share the seeds")->check(CLI::Range(1, 1024));
-  app.add_option("--mistake", want.mistake_name, "the simulated store makes it");
+  app.add_option("--mistake", want.mistake_name, "the simulated store makes it, in runs that can show it");
   app.add_option("--without", want.without, "hazards and kinds of stores that are left out")->delimiter(',');
   app.add_option("--only", want.only, "the kinds of stores that runs have")->delimiter(',');
-  app.add_option("--about", want.about, "what runs are about, instead of everything: cycles");
+  app.add_option("--about", want.about, "what runs are about, instead of everything: cycles or stops");
   app.add_option("--svg", want.svg, "draws the run of the one seed, or of the first that fails");
   app.add_option("--progress", want.progress, "a file that always has the seed of the present run");
   app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");

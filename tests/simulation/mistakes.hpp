@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "simulation/plan.hpp"
+
 namespace dlock::simulation {
 
 /// What the simulated store can be made to do wrong, so that a run shows that it would be noticed. They are those of
@@ -37,11 +39,13 @@ enum class mistake : std::uint8_t {
   order_ignored,            ///< a take in order does not ask whether others come first
   dead_waiter_first,        ///< others wait for a process that is no more to take its turn
   dead_waiter_woken,        ///< a release wakes the first of the waiter table, though its connection is no more
+  passed_over_until_woken,  ///< a waiter that was passed over comes first again at the next release
 };
 
 struct mistake_name {
   mistake what;
   std::string_view name;
+  subject about = subject::everything;  ///< only such runs show it
 };
 
 inline constexpr std::array mistake_names{
@@ -71,6 +75,7 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::order_ignored, "order_ignored"},
     mistake_name{mistake::dead_waiter_first, "dead_waiter_first"},
     mistake_name{mistake::dead_waiter_woken, "dead_waiter_woken"},
+    mistake_name{mistake::passed_over_until_woken, "passed_over_until_woken", subject::stops},
 };
 
 }  // namespace dlock::simulation

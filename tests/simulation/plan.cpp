@@ -79,14 +79,15 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
   switch (may.about) {
     case subject::everything: break;
     case subject::cycles: made.be_about_cycles(chance); break;
+    case subject::stops: made.be_about_stops(chance); break;
   }
   made.hazards &= may.hazards;
   return made;
 }
 
-/// Few keys, which the processes take one inside the other, and waits that are cancelled. A process far from the server
-/// deletes its row late, so others see a wait that has ended. All locks are kept by their sessions, and none is part of a
-/// list, so that the checker knows each cycle exactly.
+/// Few keys, taken one inside the other, and waits that are cancelled. A process far from the server deletes its row
+/// late, so others see a wait that has ended. All locks are kept by their sessions, and none belongs to a list, so that
+/// the checker knows each cycle exactly.
 void plan::be_about_cycles(random_source& chance) {
   const auto with = [&](hazard what, std::uint64_t percent) {
     if (chance.chance(percent * 10'000)) hazards |= static_cast<std::uint64_t>(what);
@@ -110,6 +111,30 @@ void plan::be_about_cycles(random_source& chance) {
   farthest = 40;
   first_pause = chance.between(1, 5);
   cancelled = 60;
+}
+
+/// Several processes that wait for few keys, by the waiter table.
+void plan::be_about_stops(random_source& chance) {
+  const auto with = [&](hazard what, std::uint64_t percent) {
+    if (chance.chance(percent * 10'000)) hazards |= static_cast<std::uint64_t>(what);
+  };
+  hazards = 0;
+  with(hazard::freezes, 100);
+  with(hazard::long_waits, 80);
+  with(hazard::distances, 20);
+  with(hazard::drift, 30);
+  with(hazard::asynchronous, 30);
+  with(hazard::cancels, 20);
+  with(hazard::long_holds, 20);
+  kind = store_kind::waiter_table;
+  in_order = chance.chance(700'000);
+  processes = static_cast<unsigned>(chance.between(3, 5));
+  threads = static_cast<unsigned>(chance.between(1, 3));
+  keys = static_cast<unsigned>(chance.between(1, 3));
+  rounds = static_cast<unsigned>(chance.between(50, 200));
+  connections = static_cast<unsigned>(chance.between(2, 4));
+  travel = chance.between(50, 1'000);
+  mischief = chance.between(200, 1'500) * millisecond;
 }
 
 std::string plan::describe() const {

@@ -124,6 +124,7 @@ inline constexpr std::uint64_t all_hazards = (1ULL << hazard_names.size()) - 1;
 enum class subject : std::uint8_t {
   everything,
   cycles,  ///< nested waits that end early while others begin: what looks like a deadlock cycle may be none
+  stops,   ///< processes that stand still while they wait, and nothing else that fails: they excuse no other delay
 };
 struct subject_name {
   subject what;
@@ -132,6 +133,7 @@ struct subject_name {
 inline constexpr std::array subject_names{
     subject_name{subject::everything, "everything"},
     subject_name{subject::cycles, "cycles"},
+    subject_name{subject::stops, "stops"},
 };
 
 /// What runs may have.
@@ -166,6 +168,9 @@ struct plan {
   static plan of(std::uint64_t seed, const allowed& may = {});
   bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint64_t>(one)) != 0; }
   capabilities caps() const noexcept { return traits_of(kind).caps; }
+  /// Waiters that don't run are passed over. In all other runs they keep the key from those behind them, as they did
+  /// before this was simulated; there any stop excuses any delay.
+  bool passes_over() const noexcept { return about == subject::stops; }
   /// Waiters rely on notifications, and don't poll.
   bool notifies() const noexcept { return caps().tells_free && !caps().others_release; }
   moment longest_travel() const noexcept { return has(hazard::distances) ? farthest * travel : travel; }
@@ -175,6 +180,7 @@ struct plan {
 
  private:
   void be_about_cycles(random_source& chance);
+  void be_about_stops(random_source& chance);
 };
 
 }  // namespace dlock::simulation

@@ -177,7 +177,12 @@ void process::thaw() {
   for (auto& [one, turn] : std::exchange(held_up_, {})) {
     if (one->turn == turn) world_.at(world_.now() + latency(), *one, turn);
   }
-  for (auto& each : std::exchange(held_posts_, {})) post(latency(), std::move(each));
+  moment before = 0;
+  for (auto& each : std::exchange(held_posts_, {})) {
+    const auto delay = before + latency();
+    if (clock_.keeps_order) before = delay;
+    post(delay, std::move(each));
+  }
 }
 
 void process::bury() {

@@ -26,6 +26,7 @@ class process final : public environment {
     std::uint64_t late_ppm = 0;  ///< how often it takes much longer
     moment late_by = 0;          ///< how long then, at most
     moment distance = 1;         ///< to the server: so many times as far as the nearest may be
+    bool keeps_order = false;    ///< what came while it was frozen is handled in its order, as on one connection
   };
 
   process(world& in, std::string name, const clockwork& clock);
@@ -63,6 +64,9 @@ class process final : public environment {
   bool undisturbed(moment time) const noexcept {
     return clock_.late_ppm == 0 && !frozen_ && (thawed_at_ == 0 || world_.now() - thawed_at_ >= time);
   }
+  /// The beginning and the end of its last standstill; 0: there was none.
+  moment frozen_at() const noexcept { return frozen_at_; }
+  moment thawed_at() const noexcept { return thawed_at_; }
   /// How long it was frozen, all in all.
   moment time_lost() const noexcept { return lost_ + (frozen_ ? world_.now() - frozen_at_ : 0); }
 

@@ -18,6 +18,8 @@ constexpr moment slice = 10 * second;
 constexpr moment first_look = 25 * millisecond;
 constexpr moment last_look = 4 * second;
 constexpr moment retry = 500 * millisecond;
+constexpr moment longest_turn = std::chrono::microseconds{stores::waiter_turns::longest}.count();
+constexpr moment second_look = std::chrono::microseconds{stores::waiter_turns::second_look}.count();
 
 }  // namespace
 
@@ -38,6 +40,7 @@ void registered_waiters::watch(const std::string& key, const id128& session, key
   about.listeners.push_back(&listener);
   if (about.listeners.size() == 1) {
     about.session = session;
+    about.begun = process_.now();
     about.stale = about.registered && about.taken;
     about.taken = false;
   }
@@ -119,6 +122,7 @@ void registered_waiters::begin() {
           return begin();
         }
         by_.to().waiters.joined(connection_);
+        if (auto* const sees = by_.to().data.observer) sees->joined(process_, connection_);
         go_on();
       },
       2 * by_.travel(process_) + std::max<moment>(0, next_try_ - by_.in().now()));
@@ -130,10 +134,11 @@ void registered_waiters::go_on() {
     if (wanted()) begin();
     return;
   }
-  if (std::exchange(killed_, false)) return look();
+  if (std::exchange(killed_, false)) return look(look_at::all_keys, true);
   if (leave_old() || enter_new() || enter_held() || keys_.empty()) return;
   if (!sleeps_) return park();
-  if (by_.in().now() >= look_at_) return look();
+  if (by_.in().now() >= look_at_) return look(look_at::all_keys, false);
+  if (by_.in().now() >= second_look_at_) return look(look_at::second_keys, false);
 }
 
 /// The rows of keys that nobody watches any more, and those that are stale. Until then a release may have taken this
@@ -171,22 +176,31 @@ bool registered_waiters::leave_old() {
   return true;
 }
 
+/// A wait has its place from its beginning on, also if another process passed it over.
 bool registered_waiters::enter_new() {
-  std::vector<std::pair<std::string, id128>> all;
+  struct new_row {
+    std::string key;
+    id128 session;
+    moment waited;
+  };
+  std::vector<new_row> all;
   for (auto& [key, about] : keys_) {
     if (about.registered || about.listeners.empty()) continue;
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
     about.held = {};
-    all.emplace_back(key, about.session);
+    all.push_back({key, about.session, (process_.now() - about.begun).count()});
   }
   if (all.empty()) return false;
   look_at_ = 0;
   look_after_ = first_look;
   round_trip(
-      [all, own = connection_](server& to) {
-        for (const auto& [key, session] : all) to.waiters.enter(key, own, session);
+      [all, own = connection_, keeps_place = by_.how().passes_over()](server& to) {
+        for (const auto& each : all) {
+          const auto begun = keeps_place ? std::optional(to.clock() - each.waited) : std::nullopt;
+          to.waiters.enter(each.key, own, each.session, begun);
+        }
         return 0;
       },
       [](int) {});
@@ -272,48 +286,106 @@ void registered_waiters::sleep_ends(bool rung) {
       delay);
 }
 
-void registered_waiters::look() {
-  look_at_ = by_.in().now() + look_after_;
-  look_after_ = std::min(4 * look_after_, last_look);
-  look_later();
+void registered_waiters::look(look_at which, bool rung) {
+  second_look_at_ = never;
+  if (which == look_at::all_keys) {
+    look_at_ = by_.in().now() + look_after_;
+    look_after_ = std::min(4 * look_after_, last_look);
+    look_later();
+  }
   std::vector<std::string> keys;
   for (const auto& [key, about] : keys_) {
-    if (about.registered && !about.listeners.empty()) keys.push_back(key);
+    const bool asked = which == look_at::all_keys || about.second;
+    if (about.registered && !about.listeners.empty() && asked) keys.push_back(key);
   }
   if (keys.empty()) return go_on();
   round_trip(
       [keys, own = connection_](server& to) {
         std::vector<looked_at> all;
         for (const auto& key : keys) {
-          const auto row = to.data.locks().find(key);
-          if (row == to.data.locks().end() || row->second.of_table) {
-            all.push_back({.key = key, .free = true, .registered = to.waiters.find(key, own) != nullptr});
-            continue;
-          }
-          all.push_back({.key = key,
-                         .free = !row->second.held(),
-                         .dead = row->second.held() && to.data.over(row->second, to.clock()),
+          looked_at seen{.key = key,
+                         .free = true,
                          .registered = to.waiters.find(key, own) != nullptr,
-                         .fence = row->second.fence});
+                         .first = !to.waiters.first_of_others(key, own, true),
+                         .ahead = to.waiters.ahead(key, own)};
+          const auto row = to.data.locks().find(key);
+          if (row != to.data.locks().end() && !row->second.of_table) {
+            seen.known = true;
+            seen.free = !row->second.held();
+            seen.dead = row->second.held() && to.data.over(row->second, to.clock());
+            seen.fence = row->second.fence;
+          }
+          all.push_back(std::move(seen));
         }
         return all;
       },
-      [this](const std::vector<looked_at>& all) { found(all); });
+      [this, which, rung](const std::vector<looked_at>& all) { found(all, which, rung); });
 }
 
-void registered_waiters::found(const std::vector<looked_at>& all) {
-  const bool new_sleep = sleeps_ && std::exchange(new_sleep_, false);
+void registered_waiters::found(const std::vector<looked_at>& all, look_at which, bool rung) {
+  const bool new_sleep = which == look_at::all_keys && sleeps_ && std::exchange(new_sleep_, false);
+  const bool passes_over = by_.how().passes_over();
+  std::vector<free_key> behind;
   for (const auto& each : all) {
     const auto at = keys_.find(each.key);
     if (at == keys_.end() || at->second.listeners.empty()) continue;
     auto& about = at->second;
     if (!each.registered) about.registered = false;
+    if (passes_over) {
+      about.second = each.registered && each.ahead == 1;
+      if (about.second) second_look_at_ = by_.in().now() + second_look;
+      if (!each.registered || about.stale) continue;
+    }
     // A ring for this key may have come before the sleep that it was to end.
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != each.fence;
     about.fence = each.fence;
+    if (passes_over && each.free && each.known && !rung && about.works && !each.first) {
+      behind.push_back({each.key, each.fence});
+      continue;
+    }
     if (each.free || each.dead || other || (sleeps_ && !about.works)) tell(about, true);
   }
-  look_for_cycles();
+  if (!behind.empty()) look_at_ = std::min(look_at_, by_.in().now() + longest_turn);
+  if (passes_over) look_later();
+  let_first(std::move(behind), which);
+}
+
+/// Leaves free keys to processes that have waited longer, but not for ever.
+void registered_waiters::let_first(std::vector<free_key> keys, look_at which) {
+  if (keys.empty()) {
+    if (which == look_at::all_keys) look_for_cycles();
+    return;
+  }
+  const auto key = keys.front().key;
+  round_trip([key, own = connection_](server& to) { return to.waiters.first_of_others(key, own, true); },
+             [this, keys = std::move(keys), which](const std::optional<waiter_table::row>& first) {
+               let_first(keys, which, first);
+             });
+}
+
+void registered_waiters::let_first(std::vector<free_key> keys, look_at which,
+                                   const std::optional<waiter_table::row>& first) {
+  const auto [key, fence] = keys.front();
+  if (first && turns_->is_over(key, fence, *first, process_.now())) {
+    return round_trip(
+        [key = key, fence = fence, first](server& to) {
+          to.pass_over(key, *first, fence);
+          return 0;
+        },
+        [this, keys, which](int) { let_first(keys, which); });
+  }
+  keys.erase(keys.begin());
+  if (!first) {
+    const auto at = keys_.find(key);
+    if (at != keys_.end() && at->second.works) tell(at->second, true);
+    return let_first(std::move(keys), which);
+  }
+  round_trip(
+      [first](server& to) {
+        to.waiters.ring(first->wake_id);
+        return 0;
+      },
+      [this, keys, which](int) { let_first(keys, which); });
 }
 
 void registered_waiters::look_for_cycles() {
@@ -371,7 +443,8 @@ void registered_waiters::found(const cycles_seen& all) {
 }
 
 void registered_waiters::look_later() {
-  process_.post(std::max<moment>(0, look_at_ - by_.in().now()) + 1, [self = weak_from_this(), this] {
+  const auto next = std::min(look_at_, second_look_at_);
+  process_.post(std::max<moment>(0, next - by_.in().now()) + 1, [self = weak_from_this(), this] {
     if (const auto alive = self.lock()) go_on();
   });
 }

@@ -15,6 +15,9 @@ namespace dlock::simulation {
 
 namespace {
 
+/// Of a process, in runs about stops: some waits end meanwhile, and some last on.
+constexpr moment longest_stop = 15 * second;
+
 class run {
  public:
   run(const plan& how, mistake wrong, bool with_story);
@@ -110,6 +113,7 @@ void run::add_process() {
   process::clockwork clock;
   clock.offset = chance.between(0, 1'000 * second);
   if (plan_.has(hazard::drift)) clock.drift_ppm = chance.between(-49'000, 49'000);
+  clock.keeps_order = plan_.passes_over();
   if (plan_.has(hazard::late_threads)) {
     clock.late_ppm = 5'000;
     clock.late_by = chance.between(1'000, second / 2);
@@ -128,10 +132,12 @@ void run::add_process() {
 void run::freeze(process& one) {
   if (one.frozen()) return;
   auto& chance = world_.random;
-  const auto time = chance.chance(300'000) ? chance.between(second, 6 * second) : chance.between(1'000, second);
+  const auto longest = plan_.about == subject::stops ? longest_stop : 6 * second;
+  const auto time = chance.chance(300'000) ? chance.between(second, longest) : chance.between(1'000, second);
   world_.tell(one.name(), [&] { return fmt::format("stands still for {} ms", time / 1'000); });
   ++network_.faults;
-  world_.disturb(time + 10 * second);
+  // In runs about stops the checker knows what a process that stands still excuses.
+  if (plan_.about != subject::stops) world_.disturb(time + 10 * second);
   one.freeze();
   world_.after(time, [&one] {
     if (!one.dead()) one.thaw();
@@ -213,7 +219,8 @@ void run::settle() {
   const auto never = [] { return false; };
   if (plan_.has(hazard::abandoned)) return;
   // A frozen process goes on at last; deferred releases, and cancellations of what was in doubt, have their time.
-  world_.run(never, world_.now() + (server_.stepped() > 0 ? 22 : 16) * second);
+  const auto frozen_on = plan_.about == subject::stops ? longest_stop : 0;
+  world_.run(never, world_.now() + frozen_on + (server_.stepped() > 0 ? 22 : 16) * second);
   if (world_.failed()) return;
   checker_.check_free(checker_.sessions());
   for (const auto& each : applications_) {

@@ -33,6 +33,7 @@ void job::begin_anew() {
   asks.clear();
   answers.clear();
   to_wake.clear();
+  first.clear();
   keys.clear();
   expected.clear();
   rows.clear();
@@ -215,6 +216,7 @@ bool server::waits_for_others(job& one) {
 /// A release says whom to wake, and so does a poll that lets others go first.
 void server::look_for_waiters(job& one) {
   one.to_wake.assign(one.asks.size(), 0);
+  one.first.assign(one.asks.size(), std::nullopt);
   if (!data.traits.caps.wakes_one) return;
   for (std::size_t i = 0; i < one.asks.size(); ++i) {
     const auto& asked = one.asks[i];
@@ -224,10 +226,15 @@ void server::look_for_waiters(job& one) {
     if (frees && asked.wake && asked.min_hold.count() <= 0) one.to_wake[i] = waiters.first(asked.resource, one.wake_id);
     auto& holder = answer.holder;
     if (asked.action != verb::poll || !asked.in_order || (holder.holder && !holder.gone && !holder.expired)) continue;
-    const auto others = waiters.earlier(asked.resource, one.wake_id, asked.registered);
-    holder.others_first = !others.empty();
-    if (!others.empty()) one.to_wake[i] = others.front().wake_id;
+    one.first[i] = waiters.first_of_others(asked.resource, one.wake_id, asked.registered);
+    holder.others_first = one.first[i].has_value();
   }
+}
+
+void server::pass_over(const std::string& key, const waiter_table::row& first, std::uint64_t fence) {
+  world_.tell("server", [&] { return "key " + key + ": a waiter loses its row, which it will enter again"; });
+  if (data.observer != nullptr) data.observer->passed_over(key, first.wake_id, fence);
+  waiters.pass_over(key, first);
 }
 
 void server::execute(const std::shared_ptr<job>& one) {

@@ -59,6 +59,8 @@ struct job final : sleeper {
   std::function<reply(moment clock)> other{};
   std::uint64_t wake_id = 0;             ///< of the process, in the waiter table
   std::vector<std::uint64_t> to_wake{};  ///< the wake ids that its sender must ring, one for each request; 0: none
+  /// For each request, the waiter that must have the key first: its sender wakes it, or passes it over.
+  std::vector<std::optional<waiter_table::row>> first{};
 
   moment clock = 0;  ///< of its beginning
   std::optional<database::sessions> sessions_then{};
@@ -163,6 +165,7 @@ class server {
   /// Called when a position has got the key, with that fence; 0: it has ended with its session.
   std::function<void(std::uint64_t position, std::uint64_t fence)> reached{};
 
+  void pass_over(const std::string& key, const waiter_table::row& first, std::uint64_t fence);
   /// The wake id of the process whose statement is executed.
   std::uint64_t asking() const noexcept { return asking_; }
 

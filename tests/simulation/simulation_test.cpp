@@ -43,6 +43,16 @@ TEST_CASE("simulation: clusters by chance keep what is promised, whatever befall
   CHECK(faults > 1'000);
 }
 
+TEST_CASE("simulation: nested waits that are cancelled, and waiters that stand still, break no promise",
+          "[simulation]") {
+  const auto about = GENERATE(subject::cycles, subject::stops);
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const auto how = plan::of(seed, {.about = about});
+    INFO(how.describe());
+    REQUIRE(simulate(how).failure == "");
+  }
+}
+
 TEST_CASE("simulation: a seed always gives the same run", "[simulation]") {
   const auto seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{6}));
   const auto first = simulate(plan::of(seed), mistake::none, true);
@@ -66,6 +76,14 @@ TEST_CASE("simulation: a mistake of the store is found", "[simulation]") {
                mistake::fence_not_raised, mistake::min_hold_kept, mistake::batch_mixed_up, mistake::batch_of_one);
   CAPTURE(static_cast<int>(wrong));
   CHECK(finds(wrong, 200) > 0);
+}
+
+TEST_CASE("simulation: waiters that stand still delay the others once, and a mistake in that is found",
+          "[simulation]") {
+  std::string failure;
+  for (std::uint64_t seed = 1; seed <= 200 && failure.empty(); ++seed)
+    failure = simulate(plan::of(seed, {.about = subject::stops}), mistake::passed_over_until_woken).failure;
+  CHECK(failure.starts_with("liveness: key "));
 }
 
 TEST_CASE("simulation: a run that fails is told by the least that fails, and what happened to the key",

@@ -223,9 +223,9 @@ bool network::hits(hazard what, std::uint64_t ppm) noexcept {
 // ---- the store ------------------------------------------------------------------------------------------------------
 
 simulated_store::simulated_store(network& by, process& of)
-    : by_(by), process_(of), caps_(by.how().caps()), known_(by.to(), of) {
+    : by_(by), process_(of), caps_(by.how().caps()), turns_(std::make_shared<turns_of_others>()), known_(by.to(), of) {
   if (caps_.wakes_one) {
-    subscriber_ = std::make_shared<registered_waiters>(by, of);
+    subscriber_ = std::make_shared<registered_waiters>(by, of, turns_);
   } else if (!caps_.tells_free) {
     return;
   } else if (by.to().data.traits.queues) {
@@ -320,12 +320,17 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     }
     std::move(sent->answers.begin(), sent->answers.end(), replies.begin() + static_cast<std::ptrdiff_t>(from));
     const auto to_wake = std::move(sent->to_wake);
+    auto first = std::move(sent->first);
     by_.give_back(std::move(sent));
     if (subscriber_ != nullptr) subscriber_->done(part, replies.subspan(from, step));
     for (std::size_t i = 0; i < to_wake.size(); ++i) {
       if (to_wake[i] == 0 || !with.usable()) continue;
       const auto woken = wake(on, to_wake[i]);
       if (part[i].action == verb::release) replies[from + i].waiters = woken;
+    }
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      auto& holder = replies[from + i].holder;
+      if (first[i]) holder.others_first = others_first(on, part[i], holder.fence, std::move(first[i]));
     }
     for (std::size_t i = 0; i < part.size(); ++i) known_.answered(part[i], replies[from + i]);
   }
@@ -338,6 +343,30 @@ unsigned simulated_store::wake(connection& on, std::uint64_t wake_id) {
     return made;
   });
   return said.result == outcome::yes ? 1 : 0;
+}
+
+bool simulated_store::others_first(connection& on, const request& asked, std::uint64_t fence,
+                                   std::optional<waiter_table::row> first) {
+  auto& to = by_.to();
+  const std::string key(asked.resource);
+  while (first) {
+    if (!by_.how().passes_over() || !turns_->is_over(key, fence, *first, process_.now())) {
+      wake(on, first->wake_id);
+      return true;
+    }
+    const auto next = std::make_shared<std::optional<waiter_table::row>>();
+    const auto done =
+        ask(on, [&to, key, fence, next, first, registered = asked.registered, own = subscriber_->connection()](moment) {
+          to.pass_over(key, *first, fence);
+          *next = to.waiters.first_of_others(key, own, registered);
+          reply made;
+          made.result = outcome::yes;
+          return made;
+        });
+    if (done.result != outcome::yes) return true;
+    first = *next;
+  }
+  return false;
 }
 
 reply simulated_store::session(connection& on, session_verb action, const session_record& of) noexcept {

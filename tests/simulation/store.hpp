@@ -16,6 +16,7 @@
 namespace dlock::simulation {
 
 class simulated_connection;
+class turns_of_others;
 
 /// The way from all processes to the server, and what goes wrong on it.
 class network {
@@ -120,11 +121,14 @@ class simulated_store final : public store,
   reply ask(connection& on, std::function<reply(moment)> what);
   /// Wakes those waiters, each by a statement more. How many.
   unsigned wake(connection& on, std::uint64_t wake_id);
+  /// Whether another process must have the free key first. Wakes that, or passes it over.
+  bool others_first(connection& on, const request& asked, std::uint64_t fence, std::optional<waiter_table::row> first);
 
   network& by_;
   process& process_;
   const capabilities caps_;
   const std::string name_ = "simulated:";
+  const std::shared_ptr<turns_of_others> turns_;
   std::shared_ptr<subscriber> subscriber_{};
   known_waiters known_;
   std::vector<store_listener*> listeners_{};

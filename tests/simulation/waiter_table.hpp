@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "dlock/store_interface/id128.hpp"
 #include "simulation/mistakes.hpp"
+#include "simulation/world.hpp"
 
 namespace dlock::simulation {
 
@@ -19,17 +21,19 @@ namespace dlock::simulation {
 class waiter_table {
  public:
   struct row {
-    std::uint64_t place = 0;  ///< the earliest waits longest
+    moment since = 0;  ///< the earliest waits longest
     std::uint64_t wake_id = 0;
     id128 session{};
-    std::string held{};  ///< as write_held() writes it, with the time before it
+    std::string held{};        ///< as write_held() writes it, with the time before it
+    bool passed_over = false;  ///< for mistake::passed_over_until_woken alone, which leaves the row
   };
   using rows = std::map<std::string, std::vector<row>, std::less<>>;
 
-  void enter(const std::string& key, std::uint64_t wake_id, const id128& session) {
-    rows_[key].push_back({.place = ++last_place_, .wake_id = wake_id, .session = session, .held = {}});
-  }
+  /// Those that entered earlier come first, or with `begun` those that have waited longer.
+  void enter(const std::string& key, std::uint64_t wake_id, const id128& session, std::optional<moment> begun);
   void leave(const std::string& key, std::uint64_t wake_id);
+  /// Another process deletes that row, whose process did not take the key in its turn.
+  void pass_over(const std::string& key, const row& first);
   row* find(std::string_view key, std::uint64_t wake_id) noexcept;
   const rows& all() const noexcept { return rows_; }
 
@@ -48,15 +52,19 @@ class waiter_table {
   std::function<void(std::uint64_t wake_id)> woken{};
 
   /// Whoever is to be woken first; 0: nobody.
-  std::uint64_t first(std::string_view key, std::uint64_t own) const noexcept;
+  std::uint64_t first(std::string_view key, std::uint64_t own) noexcept;
   /// Those of other processes that come before `own`'s: of a process that is not `registered`, all do.
   std::vector<row> earlier(std::string_view key, std::uint64_t own, bool registered) const;
+  /// The first of them.
+  std::optional<row> first_of_others(std::string_view key, std::uint64_t own, bool registered) const;
+  /// How many rows come before `own`'s, also those of processes that are no more.
+  std::size_t ahead(std::string_view key, std::uint64_t own) const;
 
   mistake wrong = mistake::none;
 
  private:
   rows rows_{};
-  std::uint64_t last_place_ = 0;
+  moment last_place_ = 0;
   std::map<std::uint64_t, std::uint64_t> sleeps_{};  // by the wake id that is held; 0: the sleep is over
   std::set<std::uint64_t> present_{};
 };

@@ -4,8 +4,10 @@
 # Shows that the simulation finds mistakes of the engine: each *.patch in this folder makes one in a copy of a source file, which is
 # compiled and linked in the place of the library's. A run of the simulator must fail then.
 #   run.sh <build folder> [--apply-only] [name...]     MUTATION_SEEDS (default 4000): each is looked for in seeds 1 to that
-# A patch may say "Kinds: ..." in its second line: only these kinds of stores are run then, where only they show the mistake.
-# One that says "About: ..." is looked for in runs that are about that alone (./dev simulate --about).
+# After its first line a patch may say
+#   Kinds: ...     only these kinds of stores are run, where only they show the mistake
+#   About: ...     runs are about that alone (./dev simulate --about)
+#   Built in: ...  the sources of the simulator that include the header which it changes
 # First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). Without names the mistakes
 # of the simulated tables (--mistake) are looked for too, and the first seeds and the commit are written to the page that
 # MUTATION_TABLE names. One line for each; exit code 1 if one was not found, or does not apply any more.
@@ -30,7 +32,7 @@ page=
 if [ ${#names[@]} = 0 ]; then
   for each in "$here"/*.patch; do names+=("$(basename "$each" .patch)"); done
   if [ -z "$apply_only" ]; then page=${MUTATION_TABLE:-}; fi  # figures of one commit
-  mapfile -t tables < <(sed -n 's/.*mistake_name{mistake::[a-z_]*, "\([a-z_]*\)"}.*/\1/p' "$here/../mistakes.hpp")
+  mapfile -t tables < <(sed -n 's/.*mistake_name{mistake::[a-z_]*, "\([a-z_]*\)"[,}].*/\1/p' "$here/../mistakes.hpp")
 fi
 
 mutate() { # patch: leaves the copy of the source below $work/tree, and its path in $source
@@ -40,19 +42,27 @@ mutate() { # patch: leaves the copy of the source below $work/tree, and its path
   cp "$root/$source" "$work/tree/$source"
   (cd "$work/tree" && GIT_CEILING_DIRECTORIES=$work git apply -p1 --recount "$1")
 }
-compile() { # path of the source: the mutated object in $work/mutated.o
-  local command
+compile() { # path of the source, number: the mutated object in $work/mutated.N.o
+  local command from=$work/tree/$1
+  if [ ! -e "$from" ]; then from=$root/$1; fi # it includes a header that is mutated
   command=$(awk -v file="$root/$1" '/"command":/ { line = $0 } index($0, "\"file\": \"" file "\"") { print line; exit }' \
     "$build/compile_commands.json" | sed -E 's/^ *"command": "//; s/",?$//; s/\\"/"/g')
   [ -n "$command" ] || { echo "no command compiles $1" >&2; return 1; }
   command=${command%% -o *}
-  (cd "$build" && eval "$command -w -O1 -c '$work/tree/$1' -o '$work/mutated.o'")
+  (cd "$build" && eval "${command/ -I/ -I$work/tree/src -I} -w -O1 -c '$from' -o '$work/mutated.$2.o'")
+}
+compile_all() { # name, path of the source that it changes
+  local each number=0
+  rm -f "$work"/mutated.*.o
+  for each in $(field_of "$1" 'Built in' "$2"); do
+    compile "$each" $((++number)) || return
+  done
 }
 link() {
   local command
   command=$(ninja -C "$build" -t commands dlock_simulate | tail -n 1)
   # The mutated object comes first, so its functions count where the linker needs the library's own object as well.
-  command=${command/ -o tests\/dlock_simulate / "$work/mutated.o" -Wl,-z,muldefs -o "$work/simulate" }
+  command=${command/ -o tests\/dlock_simulate / "$work"/mutated.*.o -Wl,-z,muldefs -o "$work/simulate" }
   (cd "$build" && eval "${command#*&& }")
 }
 
@@ -66,8 +76,11 @@ row() { # name, result, which table of the page, what is wrong
   fi
 }
 title_of() { head -n 1 "$here/$1.patch" | sed 's/\.$//; s/^./\L&/'; }
-kinds_of() { sed -n '2s/^Kinds: //p' "$here/$1.patch"; }
-about_of() { sed -n '2s/^About: //p' "$here/$1.patch"; }
+field_of() { # name, field, what it is if the patch does not say it
+  local said
+  said=$(sed -n "/^--- /q; s/^$2: //p" "$here/$1.patch")
+  echo "${said:-${3:-}}"
+}
 meaning_of() { sed -n "s|^ *$1, *///< *||p" "$here/../mistakes.hpp"; }
 seed_of() { sed -n 's/^seed \([0-9]*\) fails.*/\1/p' "$work/out" | head -n 1; }
 
@@ -88,7 +101,8 @@ if [ -z "$apply_only" ]; then
       failures=$((failures + 1))
     else
       printf '%-28s %s\n' "$name" "$(head -n 1 "$work/out")"
-      row "$name" "$(seed_of)" tables "$(meaning_of "$name")"
+      about=$(sed -n "s/.*\"$name\", subject::\([a-z]*\)}.*/\1/p" "$here/../mistakes.hpp")
+      row "$name" "$(seed_of)${about:+ about $about}" tables "$(meaning_of "$name")"
     fi
   done
 fi
@@ -100,14 +114,14 @@ for name in "${names[@]}"; do
     continue
   fi
   if [ -n "$apply_only" ]; then continue; fi
-  if ! { compile "$source" && link; } >"$work/log" 2>&1; then
+  if ! { compile_all "$name" "$source" && link; } >"$work/log" 2>&1; then
     printf '%-28s does not build: %s\n' "$name" "$(grep -m 1 -E 'error|undefined' "$work/log" || tail -n 1 "$work/log")"
     failures=$((failures + 1))
     continue
   fi
   code=0
-  kinds=$(kinds_of "$name")
-  about=$(about_of "$name")
+  kinds=$(field_of "$name" Kinds)
+  about=$(field_of "$name" About)
   timeout $longest "$work/simulate" --seeds "$seeds" ${kinds:+--only $kinds} ${about:+--about $about} --progress "$work/at" --quiet >"$work/out" 2>&1 || code=$?
   case $code in
     0)
