@@ -25,9 +25,9 @@ const std::vector<std::string> keys{"red", "green", "blue", "white", "black"};
 constexpr std::size_t takers = 4;
 constexpr std::size_t enough_certain = 20;
 
-enum class fault { kill, pause, freeze, cut, crash, orderly };
+enum class fault { kill, pause, freeze, halt, cut, crash, orderly };
 /// In each round all of these, in an order by chance.
-constexpr fault in_a_round[] = {fault::kill, fault::kill, fault::pause, fault::freeze,
+constexpr fault in_a_round[] = {fault::kill, fault::kill, fault::pause, fault::freeze, fault::halt,
                                 fault::cut,  fault::cut,  fault::crash, fault::orderly};
 
 std::int64_t micros(milliseconds time) { return std::chrono::microseconds{time}.count(); }
@@ -105,6 +105,7 @@ class run {
       case fault::kill: return kill();
       case fault::pause: return pause();
       case fault::freeze: return freeze();
+      case fault::halt: return halt();
       case fault::cut: return cut();
       case fault::crash: return restart(false);
       case fault::orderly: return restart(true);
@@ -163,6 +164,51 @@ class run {
     frozen_ = which;
     thaw_at_ = clock::now() + terms_.ttl + 800ms;
     ++report_.freezes;
+  }
+  /// The last word of a process that waits: it has asked for a key, and a free one is granted sooner.
+  std::optional<hold_record> waiting() const {
+    const auto before = boot_time() - 20'000;
+    std::map<std::int64_t, hold_record> last;
+    for (const auto& each : hold_log::tail(log_name_)) last[each.process] = each;
+    for (const auto& each : processes_) {
+      const auto found = last.find(each.pid());
+      if (found == last.end() || found->second.what != hold_record::kind::asked || found->second.at > before) continue;
+      return found->second;
+    }
+    return std::nullopt;
+  }
+  /// A process that waits is stopped. The others get its key all the same.
+  void halt() {
+    thaw(true);
+    std::optional<hold_record> of;
+    if (!eventually([&] { return (of = waiting()).has_value(); }, 10s)) return;
+    auto& process = *std::find_if(processes_.begin(), processes_.end(),
+                                  [&](const taker& each) { return each.pid() == of->process; });
+    note(fmt::format("{} is stopped while it waits for {}", process.pid(), of->key));
+    process.stop();
+    ++report_.halts;
+    const bool granted = granted_to_others(*of, terms_.ends_with_connection ? 500ms : terms_.ttl + terms_.recovery);
+    process.go_on();
+    note(fmt::format("{} goes on", process.pid()));
+    // It may have been stopped with the key, which it held or was just granted, or with the whole file locked.
+    unlucky_ = granted ? 0 : unlucky_ + 1;
+    if (unlucky_ > 1 && !terms_.ends_with_connection) report_.stuck.push_back(of->key + " beside a stopped waiter");
+  }
+  bool granted_to_others(const hold_record& stopped, milliseconds limit) const {
+    const auto from = boot_time();
+    std::set<std::pair<std::int64_t, std::uint64_t>> asked;
+    return eventually(
+        [&] {
+          std::this_thread::sleep_for(5ms);
+          for (const auto& each : hold_log::tail(log_name_)) {
+            if (each.key != stopped.key || each.process == stopped.process) continue;
+            const std::pair attempt{each.process, each.attempt};
+            if (each.what == hold_record::kind::asked && each.at > from) asked.insert(attempt);
+            if (each.what == hold_record::kind::held && asked.contains(attempt)) return true;
+          }
+          return false;
+        },
+        limit);
   }
   void thaw(bool wait) {
     if (frozen_ == takers || (!wait && clock::now() < thaw_at_)) return;
@@ -227,7 +273,8 @@ class run {
       if (clock::now() - begun > terms_.recovery) report_.stuck.push_back(key + " at the end");
       terms.last[key] = terms_.fenced ? last.fencing_token() - 1 : 0;
     }
-    terms.pauses = report_.pauses + report_.freezes + 2 * takers * (report_.cuts + report_.crashes + report_.orderly);
+    const auto stops = report_.pauses + report_.freezes + report_.halts;
+    terms.pauses = stops + 2 * takers * (report_.cuts + report_.crashes + report_.orderly);
     const auto log = hold_log::read(log_name_);
     report_.holds = check_holds(log, terms);
     report_.doubted = !doubts_.empty();
@@ -247,6 +294,7 @@ class run {
   std::vector<taker> processes_{};
   std::size_t frozen_ = takers;  // nobody
   clock::time_point thaw_at_{};
+  unsigned unlucky_ = 0;  // how many stops of waiters in a row kept the key from the others
   std::size_t rounds_ = 0;
   std::uint64_t asked_ = 0;
   std::vector<time_span> doubts_{};
@@ -259,10 +307,10 @@ class run {
 std::string torture_report::text() const {
   return fmt::format(
       "{} grants, {} of them outside of all times of doubt, {} told of a loss, {} trusted together in a time of doubt; "
-      "{} killed ({} holders whose key had to be free at once), {} paused, {} stood still, connections ended {} times, "
-      "servers killed {} and restarted {} times",
-      holds.grants, holds.certain, holds.notified, holds.doubles, kills, deaths, pauses, freezes, cuts, crashes,
-      orderly);
+      "{} killed ({} holders whose key had to be free at once), {} paused, {} stood still, {} of them while they "
+      "waited, connections ended {} times, servers killed {} and restarted {} times",
+      holds.grants, holds.certain, holds.notified, holds.doubles, kills, deaths, pauses, freezes + halts, halts, cuts,
+      crashes, orderly);
 }
 
 torture_report torture(tortured_fixture& fixture, const torture_terms& terms, std::uint64_t seed) {
@@ -297,6 +345,7 @@ void check_torture(tortured_fixture& fixture, const torture_terms& terms) {
   if (!report.doubted) CHECK(report.holds.doubles == 0);
   CHECK(report.kills > 0);
   CHECK(report.freezes > 0);
+  CHECK(report.halts > 0);
   CHECK((report.cuts > 0 && report.crashes > 0 && report.orderly > 0) == fixture.has_servers());
 }
 

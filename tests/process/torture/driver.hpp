@@ -52,7 +52,7 @@ struct torture_terms {
 
 struct torture_report {
   hold_check holds{};
-  std::size_t kills = 0, pauses = 0, freezes = 0, cuts = 0, crashes = 0, orderly = 0;
+  std::size_t kills = 0, pauses = 0, freezes = 0, halts = 0, cuts = 0, crashes = 0, orderly = 0;
   bool doubted = false;                ///< there was a time of doubt
   std::size_t deaths = 0;              ///< killed holders whose key had to be free at once
   std::vector<std::string> journal{};  ///< what was done, and when
