@@ -159,9 +159,8 @@ TEST_CASE_METHOD(one_service, "acquire: after a grant that came too late the nex
   const bool answered = GENERATE(true, false);
   store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
   if (!answered) store->next(verb::release, {.what = fate::fail, .why = away, .times = 2});
-  auto held = while_time_passes([&] {
-    return locks->acquire("k", {.ttl = 500ms, .wait = 1h, .renewal = renewal::none, .min_hold = 400ms});
-  });
+  auto held = while_time_passes(
+      [&] { return locks->acquire("k", {.ttl = 500ms, .wait = 1h, .renewal = renewal::none, .min_hold = 400ms}); });
   held.release();
   CHECK_FALSE(is_free("k"));
 }

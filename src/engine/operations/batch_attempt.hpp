@@ -38,7 +38,7 @@ class batch_attempt {
     statement cancels{};
     bool started = false;
     bool waits = false;  // for a session that another call opens
-    bool open = true;  // under way
+    bool open = true;    // under way
   };
 
   /// `asked` must outlive it.

@@ -317,7 +317,7 @@ task<step> key_attempt::resolve(flow& f) {
 task<step> key_attempt::give_back(flow& f) {
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb::release);
-  statement_.ask.min_hold = microseconds{0};  // the next attempt has the caller's again
+  statement_.ask.min_hold = microseconds{0};                 // the next attempt has the caller's again
   statement_.ask.wake = services_.caps.looks_for_waiters();  // others may have seen that grant
   statement_.priority = priority::frees;
   statement_.counts = false;
