@@ -99,7 +99,7 @@ void memory() {
       "(one that waits for a timer {:.0f}); {} threads, {} before\n",
       many, keys, handler, coroutine, timer, threads(), few);
   std::fflush(stdout);
-  dlock::bench::figures::add("a coroutine that waits in the queue", "bytes", {coroutine}, {.at_most = 2688});
+  dlock::bench::figures::add("a coroutine that waits in the queue", "bytes", {coroutine}, {.at_most = 2560});
   std::_Exit(dlock::bench::figures::exit_code());  // they wait for ten minutes
 }
 
