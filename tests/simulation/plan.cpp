@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 namespace dlock::simulation {
@@ -41,6 +42,15 @@ std::uint64_t fitting(store_kind kind) {
   only_if(!traits_of(kind).queues, {hazard::nested});
   only_if(caps.request_ids, {hazard::requests});
   only_if(traits_of(kind).notices_deletions, {hazard::deletions});
+  return made;
+}
+
+/// Each of those with its chance, in percent.
+std::uint64_t some_of(std::initializer_list<std::pair<hazard, std::uint64_t>> those, random_source& chance) {
+  std::uint64_t made = 0;
+  for (const auto& [what, percent] : those) {
+    if (chance.chance(percent * 10'000)) made |= static_cast<std::uint64_t>(what);
+  }
   return made;
 }
 
@@ -89,16 +99,13 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
 /// late, so others see a wait that has ended. All locks are kept by their sessions, and none belongs to a list, so that
 /// the checker knows each cycle exactly.
 void plan::be_about_cycles(random_source& chance) {
-  const auto with = [&](hazard what, std::uint64_t percent) {
-    if (chance.chance(percent * 10'000)) hazards |= static_cast<std::uint64_t>(what);
-  };
-  hazards = 0;
-  with(hazard::nested, 100);
-  with(hazard::cancels, 100);
-  with(hazard::distances, 80);
-  with(hazard::drift, 20);
-  with(hazard::long_holds, 20);
-  with(hazard::asynchronous, 20);
+  hazards = some_of({{hazard::nested, 100},
+                     {hazard::cancels, 100},
+                     {hazard::distances, 80},
+                     {hazard::drift, 20},
+                     {hazard::long_holds, 20},
+                     {hazard::asynchronous, 20}},
+                    chance);
   kind = store_kind::waiter_table;
   in_order = chance.chance(500'000);
   processes = static_cast<unsigned>(chance.between(2, 4));
@@ -115,17 +122,14 @@ void plan::be_about_cycles(random_source& chance) {
 
 /// Several processes that wait for few keys, by the waiter table.
 void plan::be_about_stops(random_source& chance) {
-  const auto with = [&](hazard what, std::uint64_t percent) {
-    if (chance.chance(percent * 10'000)) hazards |= static_cast<std::uint64_t>(what);
-  };
-  hazards = 0;
-  with(hazard::freezes, 100);
-  with(hazard::long_waits, 80);
-  with(hazard::distances, 20);
-  with(hazard::drift, 30);
-  with(hazard::asynchronous, 30);
-  with(hazard::cancels, 20);
-  with(hazard::long_holds, 20);
+  hazards = some_of({{hazard::freezes, 100},
+                     {hazard::long_waits, 80},
+                     {hazard::distances, 20},
+                     {hazard::drift, 30},
+                     {hazard::asynchronous, 30},
+                     {hazard::cancels, 20},
+                     {hazard::long_holds, 20}},
+                    chance);
   kind = store_kind::waiter_table;
   in_order = chance.chance(700'000);
   processes = static_cast<unsigned>(chance.between(3, 5));

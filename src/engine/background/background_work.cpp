@@ -167,7 +167,7 @@ void background_work::prepare(work& into, instant now) noexcept {
 }
 
 void background_work::pump(instant now) noexcept {
-  // What comes while many are under way waits, so that several share the next statement.
+  // A release that comes while many are under way waits, so that several share the next statement.
   if (!has_room() || (now < hold_until_ && !ending_)) return;
   std::array<statement*, most_at_once> out{};
   std::size_t count = 0;

@@ -25,7 +25,7 @@ enum class release_result : std::uint8_t {
 
 /// Frees in the background what could not be freed at once: grants whose transaction has ended, lost grants, releases
 /// without an answer, attempts of unknown outcome, and rows of sessions that are over. Each has a time for its next try
-/// and an end of all tries. What is due at the same time goes out together. It also keeps the lost grants until the
+/// and an end of all tries. Tries that are due at the same time share a batch. It also keeps the lost grants until the
 /// notifier takes them. Adding never fails. Thread safety: all functions may be called from any thread.
 class background_work final : public statement_owner {
  public:
@@ -75,8 +75,8 @@ class background_work final : public statement_owner {
 
   /// Sends what is due. Returns when to call it again.
   instant tick(instant now) noexcept;
-  /// Tries everything once more and ends, no later than at `until`. What must not be freed by then stays until its
-  /// expiry.
+  /// Tries everything once more and ends, no later than at `until`. A key that must not be freed by then stays held
+  /// until its expiry.
   void begin_end(instant now, instant until) noexcept;
 
  private:

@@ -17,7 +17,7 @@ namespace dlock::engine {
 
 /// Enters grants into the registries and removes them: the list of the session, the deadlines, the locks of the owner,
 /// the count of held locks. A grant comes in once, when the store has granted it, and goes once, by a release or a
-/// loss. No function except make_room() can fail, and none sends anything by itself. Thread safety: all functions may
+/// loss. No function except make_room() can fail, and no function sends a statement. Thread safety: all functions may
 /// be called from any thread.
 class grant_lifecycle {
  public:

@@ -33,7 +33,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
     waiter.next_ = std::exchange(waiting_, &waiter);
     return {};
   }
-  // What may fail comes first, so that a session that the store has opened is always listed and renewed. The times are
+  // All allocations come first, so that a session that the store has opened is always listed and renewed. The times are
   // set when the answer is there.
   session_pins& counts = *this;
   session_opening opens;

@@ -107,7 +107,7 @@ class session_keeper final : private session_pins {
   /// Removes it. Does nothing if it is in no list.
   void unlink(grant& grant) noexcept;
 
-  /// Ends a session for ever (rule 5). Only the first call counts.
+  /// Ends a session permanently (rule 5). Only the first call counts.
   void retire(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept;
   /// Counts a connection on which attempts of this session have no outcome yet. Retires the session when there are too
   /// many (rule 6).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the asynchronous interfaces call: operations without a waiting thread.
+/// The calls behind the asynchronous interfaces: operations without a waiting thread.
 
 #include <exception>
 #include <memory>
@@ -84,7 +84,7 @@ class async_release final : public async_call {
  public:
   /// `leases` is their number.
   async_release(service_core& core, std::size_t leases, end_handler then);
-  /// Ends the leases, in that order. Precondition: there are as many as the constructor was told, of one service.
+  /// Ends the leases in the given order. Precondition: there are as many as the constructor was told, of one service.
   void end_leases(std::span<std::shared_ptr<grant>> grants) noexcept;
 
  private:

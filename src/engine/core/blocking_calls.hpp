@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the public classes call: operations that run on the calling thread until they have finished.
+/// The calls behind the public classes: operations that run on the calling thread until they have finished.
 
 #include <memory>
 #include <span>

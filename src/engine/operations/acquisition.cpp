@@ -280,12 +280,7 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
 
 key_acquire::found key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned statements,
                                         bool taken_over) {
-  services_.shared.notify({.what = event::kind::granted,
-                           .key = key_.view(),
-                           .fence = held->fence_shown(),
-                           .waited = now - request_.begun,
-                           .attempts = statements,
-                           .taken_over = taken_over});
+  report_grant(services_, *held, request_, statements, taken_over, now);
   end_ = {.held = std::move(held), .first = true};
   return found::over;
 }

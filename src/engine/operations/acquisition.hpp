@@ -42,11 +42,11 @@ class key_acquire : private queue_waiter {
   /// What this process knows of the key.
   enum class found : std::uint8_t {
     ours,   ///< its owner holds it already
-    turn,   ///< nobody here holds it or asks for it: the store is to be asked
-    queue,  ///< another caller does
-    waits,  ///< and this one waits in the queue
-    busy,   ///< or does not wait any more
-    over,   ///< take() gives what came of it
+    turn,   ///< no caller of this process holds it or asks for it, so this one asks the store
+    queue,  ///< another caller holds it or asks for it, so this one enters the queue
+    waits,  ///< this caller is in the queue
+    busy,   ///< this caller does not wait, or has stopped waiting
+    over,   ///< take() gives the result
   };
   /// How it goes on at the store.
   enum class next : std::uint8_t { yield, begin, take, poll, polled };

@@ -34,9 +34,9 @@ task<batch_attempt::member*> batch_attempt::ask(flow& f) {
   co_return nullptr;
 }
 
-/// All that was sent has been answered: they go on together, and what they send now is in `sent_`. Returns whether one
-/// waits. Once one is not to be had, the others ask for nothing more, but what was granted is known, and what is being
-/// undone is seen to its end.
+/// All statements have been answered: the attempts go on together, and put their next statements into `sent_`. Returns
+/// whether one of them waits. After one attempt has failed or found its key busy, the others send nothing new, except
+/// to finish an undo. `why`: waits are interrupted.
 bool batch_attempt::go_on(const std::optional<interruption>& why, instant now) {
   bool waits = false;
   sent_.clear();

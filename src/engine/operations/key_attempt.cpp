@@ -90,6 +90,16 @@ void note_grant(engine_services& services, const grant& grant, bool waited, bool
                                                 .now = now});
 }
 
+void report_grant(engine_services& services, const grant& grant, const lock_request& request, unsigned attempts,
+                  bool taken_over, instant now) noexcept {
+  services.shared.notify({.what = event::kind::granted,
+                          .key = grant.key.view(),
+                          .fence = grant.fence_shown(),
+                          .waited = now - request.begun,
+                          .attempts = attempts,
+                          .taken_over = taken_over});
+}
+
 // ---- asking ---------------------------------------------------------------------------------------------------------
 
 key_attempt::key_attempt(engine_services& services, const lock_key& key, const lock_request& request,

@@ -43,6 +43,9 @@ struct keeping {
 /// Records a grant that is in the registry, for the next release and the next acquire of its key. `waited`: the key was
 /// busy when it was asked for; `watched`: the store notified of its releases.
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept;
+/// Reports a grant that a caller gets now. `attempts`: the statements that it took.
+void report_grant(engine_services& services, const grant& grant, const lock_request& request, unsigned attempts,
+                  bool taken_over, instant now) noexcept;
 
 /// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may
 /// still get: it can be cancelled by session and nonce. The caller has the key's turn.

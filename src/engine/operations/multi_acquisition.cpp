@@ -57,7 +57,7 @@ void multi_acquire::list_taken(std::vector<nested_wait::held_lock>& all) const {
   }
 }
 
-/// What a transaction has left to be freed is waited for in the queue, as any other.
+/// A key whose release waits for a transaction is waited for in the queue, like any other.
 task<void> multi_acquire::enter_held(flow& f) {
   last_ = f.now();
   for (std::size_t i = 0; i < keys_.size(); ++i) {
@@ -105,7 +105,8 @@ task<multi_acquire::round> multi_acquire::try_together(flow& f) {
   co_return refused_by(f, refused->attempt);
 }
 
-/// Where this process has had a key for so long that others come first. Whether the wait was interrupted.
+/// Pauses if this process has had one of the keys for so long that others come first. Returns whether the pause was
+/// interrupted.
 task<bool> multi_acquire::leave_to_others(flow& f, batch_attempt& batch) {
   auto time = microseconds{0};
   for (const auto& each : batch.all()) {
@@ -126,12 +127,8 @@ bool multi_acquire::admit_all(batch_attempt& batch, instant now) noexcept {
     here.held = each.attempt.admit(each.turn, was_busy_, false, now);
     if (here.held == nullptr) return false;
     here.first = true;
-    services_.shared.notify({.what = event::kind::granted,
-                             .key = here.held->key.view(),
-                             .fence = here.held->fence_shown(),
-                             .waited = now - request_.begun,
-                             .attempts = each.attempt.machine().statements(),
-                             .taken_over = each.attempt.machine().taken_over()});
+    const auto& machine = each.attempt.machine();
+    report_grant(services_, *here.held, request_, machine.statements(), machine.taken_over(), now);
   }
   return true;
 }

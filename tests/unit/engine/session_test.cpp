@@ -168,6 +168,13 @@ class keeper_fixture : public executor_fixture {
     asked.queue_deadline = clock.now() + 2s;
     at->run(asked);
   }
+  /// The store has answered the opening of a session of 30 s, and the keeper has not got the answer.
+  void begin_opening(engine::session_opening& open, sent_statement& asked) {
+    no_waiter nobody;
+    static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
+    REQUIRE(open);
+    ask(open, asked);
+  }
   std::vector<std::string> registry() {
     std::vector<std::string> found;
     keeper.for_each_grant([&](const engine::grant& each) { found.emplace_back(each.key.view()); });
@@ -233,11 +240,8 @@ TEST_CASE_METHOD(keeper_fixture,
 TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the server changed is not used", "[T59]") {
   keeper.connected({.server = "a"}, clock.now());
   engine::session_opening open;
-  no_waiter nobody;
-  static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
-  REQUIRE(open);
   sent_statement asked;
-  ask(open, asked);
+  begin_opening(open, asked);
   REQUIRE(asked.answer.result == outcome::yes);
   keeper.connected({.server = "a"}, clock.now());
   CHECK_FALSE(open.elsewhere());
@@ -270,11 +274,8 @@ TEST_CASE_METHOD(keeper_fixture,
   };
   {
     engine::session_opening open;
-    no_waiter nobody;
-    static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
-    REQUIRE(open);
     sent_statement asked;
-    ask(open, asked);
+    begin_opening(open, asked);
     fault why;
     auto grant = std::make_shared<engine::grant>(nullptr, lock_key("k"));
     grant->pin = open.answered(asked, why);

@@ -49,11 +49,11 @@ void parked_waiters::entered(place at) {
     about.stale = notes_.begin(at->first) && about.registered;
   }
   look_at_ = {};
-  left(at);
+  change_entries();
 }
 
 /// The thread writes or deletes rows.
-void parked_waiters::left(place) noexcept {
+void parked_waiters::change_entries() noexcept {
   entries_change_ = true;
   changed_.raise();
 }

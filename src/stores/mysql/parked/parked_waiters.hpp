@@ -56,8 +56,8 @@ class parked_waiters final : public key_waiters<parked_key> {
 
  private:
   void entered(place at) DLOCK_REQUIRES(mutex_) override;
-  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override;
-  void held_changed(place at) DLOCK_REQUIRES(mutex_) override { left(at); }
+  void left(place) noexcept DLOCK_REQUIRES(mutex_) override { change_entries(); }
+  void held_changed(place) DLOCK_REQUIRES(mutex_) override { change_entries(); }
   bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
   clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
   void wait(clock::time_point until) DLOCK_REQUIRES(mutex_) override;
@@ -65,6 +65,7 @@ class parked_waiters final : public key_waiters<parked_key> {
   void close() noexcept DLOCK_REQUIRES(mutex_) override;
   void wind_up() noexcept DLOCK_REQUIRES(mutex_) override;
 
+  void change_entries() noexcept DLOCK_REQUIRES(mutex_);
   void hear_notes() DLOCK_REQUIRES(mutex_);
   bool connected(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool enter_new() DLOCK_REQUIRES(mutex_);

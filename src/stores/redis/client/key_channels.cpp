@@ -16,14 +16,14 @@ void key_channels::entered(place at) {
   if (about.listeners.relied_on) {
     about.listeners.all.back()->may_be_free(true);
   } else if (about.listeners.all.size() == 1) {
-    left(at);
+    change_subscription(at->second);
   }
 }
 
 /// The thread subscribes or unsubscribes.
-void key_channels::left(place at) noexcept {
-  at->second.listeners.relied_on = false;
-  at->second.ask = true;
+void key_channels::change_subscription(watched_key& about) noexcept {
+  about.listeners.relied_on = false;
+  about.ask = true;
   changed_.raise();
 }
 

@@ -34,11 +34,12 @@ class key_channels final : public key_waiters<channel_key> {
 
  private:
   void entered(place at) DLOCK_REQUIRES(mutex_) override;
-  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override;
+  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override { change_subscription(at->second); }
   bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
   clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
   void wait(clock::time_point until) DLOCK_REQUIRES(mutex_) override;
   void close() noexcept DLOCK_REQUIRES(mutex_) override { link_.reset(); }
+  void change_subscription(watched_key& about) noexcept DLOCK_REQUIRES(mutex_);
   bool hear(const answer& response) DLOCK_REQUIRES(mutex_);
 
   redis_client& client_;
