@@ -2,6 +2,7 @@
 #include "engine/background/grant_lifecycle.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace dlock::engine {
 
@@ -10,8 +11,6 @@ using namespace std::chrono_literals;
 void grant_lifecycle::make_room(grant& grant) {
   if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
     grant.deadline = std::make_unique<grant_deadline>(grant);
-  if (grant.kind == lease_kind::column && grant.deadline->renewal == nullptr)
-    grant.deadline->renewal = renewal_of_(grant);
 }
 
 bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) noexcept {
@@ -24,8 +23,8 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
     return false;
   }
   table_.add(*grant);
+  if (grant->kind == lease_kind::column) grant->deadline->renews_at = grant->granted_at + grant->ttl / renewals_in_ttl;
   watch(grant, now);
-  if (grant->deadline != nullptr && grant->deadline->renewal != nullptr) grant->deadline->renewal->begin(grant);
   if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
   return true;
 }
@@ -33,9 +32,10 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
 void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) noexcept {
   const bool by_session = grant->kind == lease_kind::session;
   if (by_session && grant->cap == instant::max()) return;  // it has no other deadline than its session's
-  const auto when = by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now));
+  auto when = by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now));
   {
     const base::lock_guard lock(mutex_);
+    when = std::min(when, grant->deadline->renews_at);
     // If it was lost meanwhile, gone() has removed or will remove its deadline.
     if (grant->state.load() != grant_state::held || !timers_.set(*grant->deadline, when)) return;
   }
@@ -50,7 +50,8 @@ instant grant_lifecycle::tick(instant now) noexcept {
     lock.unlock();
     if (due->state.load() == grant_state::held) {
       if (due->remaining(now) > 0us) {
-        watch(due, now);  // it was extended meanwhile
+        begin_renewal(due, now);
+        watch(due, now);  // it may have been extended meanwhile
       } else {
         lost(due, due->why(now), now);
       }
@@ -59,6 +60,22 @@ instant grant_lifecycle::tick(instant now) noexcept {
     lock.lock();
   }
   return timers_.first();
+}
+
+/// Most leases end before their first renewal, so the task is made only then: its allocation, and the wake-ups of the
+/// driver for its beginning and its end, would cost an acquire more than everything else that the client does.
+void grant_lifecycle::begin_renewal(const std::shared_ptr<grant>& grant, instant now) noexcept {
+  auto& separate = *grant->deadline;
+  const base::lock_guard lock(mutex_);
+  if (separate.renews_at > now || grant->state.load() != grant_state::held) return;
+  try {
+    separate.renewal = renewal_of_(*grant);
+    separate.renewal->begin(grant);
+    separate.renews_at = instant::max();
+  } catch (const std::bad_alloc&) {
+    separate.renews_at = now + grant->ttl / renewal_tries_in_ttl;
+    news_.post({.what = event::kind::renewal_late, .key = grant->key.view(), .text = "no memory for its renewal"});
+  }
 }
 
 void grant_lifecycle::lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept {
@@ -138,10 +155,8 @@ void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 void grant_lifecycle::gone(grant& grant) noexcept {
   sessions_.unlink(grant);
   if (auto* const separate = grant.deadline.get()) {
-    {
-      const base::lock_guard lock(mutex_);
-      timers_.remove(*separate);
-    }
+    const base::lock_guard lock(mutex_);
+    timers_.remove(*separate);
     if (separate->renewal != nullptr) separate->renewal->stop();
   }
   counted_ -= ending;

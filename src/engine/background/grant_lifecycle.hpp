@@ -74,6 +74,7 @@ class grant_lifecycle {
   wake_knowledge& knowledge() noexcept { return knowledge_; }
 
  private:
+  void begin_renewal(const std::shared_ptr<grant>& grant, instant now) noexcept;
   void no_longer_held() noexcept;
   void gone(grant& grant) noexcept;
 

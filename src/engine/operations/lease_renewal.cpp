@@ -8,22 +8,17 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-namespace {
-/// A renewal that was not answered is tried again after a twelfth of the ttl; the regular ones come each third.
-constexpr int tries_in_ttl = 12;
-}  // namespace
-
 task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed) {
   const auto held = [&renewed] { return renewed.state.load() == grant_state::held; };
   const auto ttl = renewed.ttl;
   bool met_row_lock = false;  // the last one did
   statement renewal;
-  for (auto due = renewed.granted_at + ttl / 3;;) {
+  for (auto due = renewed.granted_at + ttl / renewals_in_ttl;;) {
     while (held() && f.now() < due) co_await f.wait(due);  // its end wakes this
     // Rule 5: a late one is not even asked for; the tick reports it.
     const auto remaining = renewed.own_end.remaining(f.now());
     if (!held() || remaining == 0us) co_return;
-    due = f.now() + ttl / tries_in_ttl;
+    due = f.now() + ttl / renewal_tries_in_ttl;
     // Its own transaction has the row locked: the statement could only wait.
     if (services.table.pinned_by_transaction(renewed)) continue;
 
@@ -36,14 +31,14 @@ task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant
     co_await f.send(renewal);
 
     const auto& answer = renewal.answer;
-    due = f.now() + ttl / tries_in_ttl;
+    due = f.now() + ttl / renewal_tries_in_ttl;
     const bool met_before = std::exchange(met_row_lock, answer.result == outcome::failed && answer.why.contended);
     if (!held()) co_return;
     if (answer.result == outcome::yes) {
       // Rule 4: from the sending. Once a caller has seen that it passed, it can't be moved.
       const auto margin = margin_for(ttl, services.shared.options.margin);
       if (!renewed.own_end.extend(renewal.sent_at + ttl - margin)) co_return;
-      due = renewal.sent_at + ttl / 3;
+      due = renewal.sent_at + ttl / renewals_in_ttl;
     } else if (answer.result == outcome::no) {
       // A late one may just have run out; the tick reports that.
       if (renewed.own_end.remaining(f.now()) == 0us) co_return;

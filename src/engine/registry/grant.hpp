@@ -30,8 +30,8 @@ namespace dlock::engine {
 class service_core;
 struct grant;
 
-/// A task that renews a lease or a session. It is made before the store is asked for either, so that its beginning
-/// can't fail.
+/// A task that renews a lease or a session. That of a session is made before the store is asked for it, so that its
+/// beginning can't fail. That of a lease is made when its first renewal is due.
 class upkeep {
  public:
   /// The store has granted it. The task owns `held` until it has ended: the grant, or null for a session.
@@ -57,6 +57,11 @@ enum class loss_notice : std::uint8_t {
   done,   ///< the callbacks have ended
 };
 
+// A lease that its own expiry keeps is renewed each third of its ttl. A renewal that failed is tried again after a
+// twelfth.
+constexpr int renewals_in_ttl = 3;
+constexpr int renewal_tries_in_ttl = 12;
+
 /// The deadline of a lease that does not end with its session: by its own expiry or by max_hold. It leaves the heap
 /// before its grant is destroyed, because it is there only while the grant is held.
 struct grant_deadline {
@@ -64,7 +69,9 @@ struct grant_deadline {
 
   grant& of;
   deadline_heap<grant_deadline>::link link{};  // guarded by the mutex of grant_lifecycle
-  std::shared_ptr<upkeep> renewal{};           // if the engine renews the expiry in the row
+  // If the engine renews the expiry in the row; guarded likewise:
+  instant renews_at{instant::max()};  // when the first renewal is due; instant::max() once its task has begun
+  std::shared_ptr<upkeep> renewal{};
 };
 
 /// What background_work knows of a grant that it frees. It lies in the grant, so that handing one over cannot fail.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
+#include "engine/background/background_work.hpp"
+#include "engine/background/grant_lifecycle.hpp"
 #include "engine/background/session_keeper.hpp"
 #include "engine/machines/session_machine.hpp"
 #include "engine/operations/session_renewal.hpp"
@@ -298,6 +300,108 @@ TEST_CASE_METHOD(keeper_fixture, "session_keeper: without memory for its renewal
   }
   has_memory = true;
   held("next", lease_kind::session);  // no caller is taken for one that still opens it
+}
+
+// Leases that their own expiry keeps.
+
+namespace {
+
+class lease_fixture : public keeper_fixture {
+ protected:
+  /// A lease of 30 s that the store has just granted.
+  std::shared_ptr<engine::grant> leased(const std::string& key) {
+    auto grant = held(key, lease_kind::column);
+    keeper.unlink(*grant);  // as admit() enters it
+    grant->owner = std::make_shared<engine::owner_state>();
+    grant->ttl = 30s;
+    grant->granted_at = clock.now();
+    grant->own_end.reset(clock.now() + 28500ms);
+    grants.make_room(*grant);
+    REQUIRE(grants.admit(grant, clock.now()));
+    return grant;
+  }
+  void release(const std::shared_ptr<engine::grant>& held) {
+    bool trusted = false;
+    REQUIRE(table.leave(*held, false) == engine::held_locks::leave_result::last);
+    REQUIRE(grants.begin_release(*held, trusted, clock.now()));
+    CHECK(grants.end_release(held, engine::release_result::freed, trusted, {}, clock.now(), true) ==
+          engine::release_result::freed);
+  }
+
+  class renewal final : public engine::upkeep {
+   public:
+    explicit renewal(lease_fixture& counts) : counts_(counts) {}
+    void begin(std::shared_ptr<engine::grant>) noexcept override { ++counts_.begun; }
+    void stop() noexcept override { ++counts_.stopped; }
+
+   private:
+    lease_fixture& counts_;
+  };
+
+  int made = 0, begun = 0, stopped = 0;
+  engine::held_locks table;
+  engine::background_work background{shared,
+                                     *at,
+                                     keeper,
+                                     news,
+                                     {.answered = [](const auto&, const auto&, auto) {},
+                                      .released = [](const auto&, auto, const auto&, auto) {},
+                                      .fewer = [] {},
+                                      .sooner = [](auto) {},
+                                      .drained = [] {}}};
+  engine::grant_lifecycle grants{shared,
+                                 table,
+                                 keeper,
+                                 background,
+                                 news,
+                                 [] {},
+                                 [](auto) {},
+                                 [this](engine::grant&) {
+                                   if (!has_memory) throw std::bad_alloc();
+                                   ++made;
+                                   return std::make_shared<renewal>(*this);
+                                 }};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(lease_fixture, "grant_lifecycle: a lease that ends before its first renewal has no task for it") {
+  const auto lease = leased("k");
+  CHECK(grants.tick(clock.now()) == clock.now() + 10s);
+  clock.advance(9s);
+  grants.tick(clock.now());
+  release(lease);
+  clock.advance(1s);
+  CHECK(grants.tick(clock.now()) == instant::max());
+  CHECK(made == 0);
+}
+
+TEST_CASE_METHOD(lease_fixture,
+                 "grant_lifecycle: the renewal begins when it is due, once, and is told of the release") {
+  const auto lease = leased("k");
+  clock.advance(10s);
+  CHECK(grants.tick(clock.now()) == clock.now() + 18500ms);  // the end of trust
+  CHECK(begun == 1);
+  REQUIRE(lease->own_end.extend(clock.now() + 28500ms));  // as it does
+  clock.advance(20s);
+  CHECK(grants.tick(clock.now()) == clock.now() + 8500ms);
+  CHECK(made == 1);
+  CHECK(stopped == 0);
+  release(lease);
+  CHECK(stopped == 1);
+}
+
+TEST_CASE_METHOD(lease_fixture, "grant_lifecycle: a renewal for which there is no memory is tried again") {
+  const auto lease = leased("k");
+  has_memory = false;
+  clock.advance(10s);
+  CHECK(grants.tick(clock.now()) == clock.now() + 2500ms);
+  CHECK(shared.count(event::kind::renewal_late) == 1);
+  has_memory = true;
+  clock.advance(2500ms);
+  grants.tick(clock.now());
+  CHECK(begun == 1);
+  release(lease);
 }
 
 // What renews them, as coroutines that are resumed by hand.
