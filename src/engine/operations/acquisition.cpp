@@ -153,16 +153,16 @@ key_acquire::found key_acquire::use_passed(instant now) {
 
 // ---- at the store ---------------------------------------------------------------------------------------------------
 
-/// What asks the store, and waits between.
+/// The parts that ask the store, and wait in between.
 struct key_acquire::at_store {
   at_store(engine_services& services, waker& woken) : pause(services, woken), watch(services, pause) {}
 
   base::late_object<key_attempt> attempt;
   bool patient = false;  // this process has had the key for long
-  bool hears = false;    // leaving it alone: the store notifies of its release
+  bool hears = false;    // while it yields: the store notifies it of releases
   unsigned rivals = 0;
-  instant resumes{};               // leaving it alone: until then
-  std::optional<bool> troubled{};  // those in the queue know whether the store can be asked
+  instant resumes{};               // it yields until then
+  std::optional<bool> troubled{};  // what the waiters behind were told: whether the store can't be asked
   queue_turn no_turn{};
   poll_wait pause;  // may wait in its destructor for the attempt's poll
   release_subscription watch;
@@ -202,7 +202,7 @@ task<key_acquire::found> key_acquire::ask_store(flow& f) {
   co_return f.interrupted() ? found::busy : found::queue;
 }
 
-/// With the turn: asks at once, unless this process has had the key for so long that it leaves it to others first.
+/// Begins with the turn: asks at once, unless this process has had the key for so long that it must yield first.
 key_acquire::next key_acquire::begin_at_store(at_store& here, bool interrupted, instant now) {
   check_may_wait(services_, key_);  // a turn that came together with close() is of no use
   const bool tells_all = services_.caps.tells_free && !services_.caps.others_release;
@@ -213,7 +213,7 @@ key_acquire::next key_acquire::begin_at_store(at_store& here, bool interrupted, 
   if (yield_for.count() == 0 || interrupted) return next::begin;
   here.patient = true;
   here.resumes = now + yield_for;
-  // Somebody else may have had it before the time is over.
+  // Another process may have had the key before the time is over.
   if (tells_all) here.watch.begin(key_, {}, request_.in_order(), now);
   return next::yield;
 }
@@ -250,7 +250,7 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
     here.troubled = troubled;
   }
   auto mine = attempt.pin() ? attempt.pin()->id : id128{};
-  // Where others see who waits, also one that has only polled so far has a name.
+  // Where others see who waits, a waiter that has only polled so far needs a name as well.
   if (!mine && services_.caps.wakes_one) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
   const auto until = here.watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
@@ -258,18 +258,18 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   return here.pause.run(f, shortened_by, &attempt.poll(now), until, &key_);
 }
 
-/// `yielded`: the pause left the key to others.
+/// `yielded`: the pause was to leave the key to others.
 key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant now) {
   const bool asked = here.attempt.has_value();
   const bool notified = here.pause.was_notified();
   if (asked) here.attempt->registered(here.watch.works(), now);
-  // A waiter that has just subscribed finds the key held, as a rule, and a poll costs the holder less than a take.
+  // A waiter that has just subscribed usually finds the key held, and a poll costs the holder less than a take.
   if (notified && services_.caps.wakes_one && here.watch.has_changed() && asked) return next::poll;
   if (!yielded) {
     if (!notified) return next::polled;
     here.resumes = std::min(now + here.attempt->machine().courtesy(), std::max(request_.deadline, now));
   } else if (notified && !asked && here.rivals == 0) {
-    // The first notification says that the watch works, the second that the other one has released the key.
+    // The first notification says that the subscription works, the second that the holder has released the key.
     if (std::exchange(here.hears, true)) here.resumes = now;
   }
   if (notified && now < here.resumes) return next::yield;

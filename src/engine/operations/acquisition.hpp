@@ -39,7 +39,7 @@ class key_acquire : private queue_waiter {
   unsigned remaining_retries() const noexcept { return remaining_retries_; }
 
  private:
-  /// What this process knows of the key.
+  /// What this process knows about the key.
   enum class found : std::uint8_t {
     ours,   ///< its owner holds it already
     turn,   ///< no caller of this process holds it or asks for it, so this one asks the store
@@ -48,7 +48,7 @@ class key_acquire : private queue_waiter {
     busy,   ///< this caller does not wait, or has stopped waiting
     over,   ///< take() gives the result
   };
-  /// How it goes on at the store.
+  /// The next step at the store.
   enum class next : std::uint8_t { yield, begin, take, poll, polled };
   struct at_store;
 
@@ -94,11 +94,11 @@ class acquisition final : private frame_storage<key_acquire::frames_in_queue>,
                           private key_acquire,
                           public coroutine_operation<void> {
  public:
-  /// For all frames.
+  /// Room for all frames.
   using room = frame_storage<frames_in_queue + frames_at_store>;
 
-  /// `key` must outlive it, and so must `in`; null: what it needs while it asks the store is on the heap, and is made
-  /// before that. `poll_first`: the key is known to be contended.
+  /// `key` and `in` must outlive it. If `in` is null, the frames that it needs at the store are on the heap; they are
+  /// allocated before the first statement. `poll_first`: the key is known to be contended.
   acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
               bool poll_first = false)
       : key_acquire(services, key, std::move(request), woken, poll_first),

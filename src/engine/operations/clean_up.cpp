@@ -33,7 +33,7 @@ task<void> clean_up(flow& f, service_context& shared, statement_executor& statem
   const microseconds interval = shared.options.cleanup_interval;
   cleanup_step what{*statements.where().admin(), shared.options.key_retention};
   statement step;
-  unsigned gone = 0;  // rows that are not reported yet
+  unsigned gone = 0;  // deleted rows that are not reported yet
   instant tell_at{};
   for (auto pause = interval;;) {  // a process that lives for seconds does not clean up
     const auto next = f.now() + pause;

@@ -50,9 +50,9 @@ task<void> extend_lease(flow& f, engine_services& services, std::shared_ptr<gran
   if (result == outcome::failed || result == outcome::unknown) throw_store_error(services, doing, sent);
   if (result != outcome::yes) services.grants.lost(held, grant_lifecycle::not_ours(*held, f.now()), f.now());
   ensure_held(*held, f.now());  // rule 4: a reply that came after the deadline revives nothing
-  // Rule 8: from its sending, however long the statement waited.
+  // Rule 8: the time counts from the sending, however long the statement waited.
   held->own_end.extend(sent.sent_at + ttl - margin_for(ttl, services.shared.options.margin));
-  ensure_held(*held, f.now());  // it may have been over meanwhile
+  ensure_held(*held, f.now());  // it may have ended meanwhile
   services.grants.watch(held, f.now());
 }
 

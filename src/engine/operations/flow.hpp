@@ -4,15 +4,16 @@
 /// Operations as coroutines: a function that reads from top to bottom, behind the seam that drivers know.
 ///
 ///   task<bool> ask(flow& f, statement& of) {
-///     co_await f.send(of);                                      // all that is under way is seen to its end
+///     co_await f.send(of);                                      // never interrupted
 ///     if (auto why = co_await f.wait(f.now() + 10ms)) co_return false;  // interrupted
 ///     co_return co_await another_coroutine(f);
 ///   }
 ///   coroutine_operation<bool> op(room, woken, ask, std::ref(of));
 ///
-/// Rules: the flow is the first parameter, or the second of a member. A task is awaited where it is made, so that
-/// frames end in the reverse order of their beginning. Because of faults of g++ 12: no braced list inside a co_await
-/// expression, no co_await inside ?:, && or || or in a default argument. And no lambda that captures as a coroutine.
+/// Rules: the flow is the first parameter, or the second one of a member function. Await a task where you make it, so
+/// that frames end in the reverse order of their beginning. g++ 12 has faults, so write no braced list inside a
+/// co_await expression, and no co_await inside ?:, && or || or in a default argument. A lambda with captures can't be a
+/// coroutine.
 
 #include <array>
 #include <cassert>
@@ -31,7 +32,7 @@
 
 namespace dlock::engine {
 
-/// Bytes for frames, which are not written before a frame lies in them.
+/// Bytes for frames. They are not written before a frame lies in them.
 template <std::size_t size>
 class frame_storage {
  public:
@@ -44,11 +45,11 @@ class frame_storage {
   alignas(std::max_align_t) std::byte bytes_[size];  // NOLINT(modernize-avoid-c-arrays): std::array{} would be cleared
 };
 
-/// Where the frames of one operation lie, one on top of the other: in the bytes that the call has, then in blocks of
-/// the heap. reserve() makes the block before the first statement is sent; from then on nothing is to allocate. A frame
-/// for which too little was reserved fails an assertion where there are assertions, and throws std::bad_alloc, before
-/// its coroutine begins, only if the heap has no memory either: like every exception it leaves what was granted to the
-/// guard that cancels it.
+/// Memory for the frames of one operation, which lie one on top of the other: first in bytes of the call, then in
+/// blocks of the heap. reserve() makes the block before the first statement is sent, and from then on nothing
+/// allocates. If too little was reserved for a frame, an assertion fails. Without assertions the frame is allocated; if
+/// that fails, it throws std::bad_alloc before its coroutine begins, and what was granted is cancelled, as after any
+/// exception.
 class frame_room {
  public:
   explicit frame_room(std::span<std::byte> bytes) noexcept : next_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -58,7 +59,7 @@ class frame_room {
     while (heap_ != nullptr) leave_block();
   }
 
-  /// Frames of so many bytes begin without an allocation from now on. Throws std::bad_alloc.
+  /// From now on frames of that many bytes need no allocation. Throws std::bad_alloc.
   void reserve(std::size_t bytes) {
     if (static_cast<std::size_t>(end_ - next_) < bytes) enter_block(bytes);
     reserved_ = true;
@@ -113,7 +114,7 @@ class frame_room {
   bool reserved_ = false;
 };
 
-/// One operation under way, as its coroutines see it: the time, what it waits for, and where their frames lie.
+/// One operation under way, as its coroutines see it: the time, what it waits for, and the memory for frames.
 class flow {
  public:
   flow(std::span<std::byte> bytes, engine::waker& woken) noexcept : frames(bytes), waker_(woken) {}
@@ -122,11 +123,11 @@ class flow {
 
   frame_room frames;
 
-  /// When it was resumed.
+  /// The time when it was resumed.
   instant now() const noexcept { return now_; }
-  /// Ends wait() early, on any thread.
+  /// Ends wait() early. Any thread may call it.
   engine::waker& waker() const noexcept { return waker_; }
-  /// Why waits were ended, also one that did not end by it; none: they were not. It comes once.
+  /// Why waits are interrupted, or none. There is at most one interruption, and it may come while it does not wait.
   const std::optional<interruption>& interrupted() const noexcept { return interrupted_; }
   /// Its statements are under way.
   bool sends() const noexcept { return wanted_.what == action::kind::send; }
@@ -138,8 +139,8 @@ class flow {
   /// Sends it, and goes on with the answer in `of`: the next sending of the same statement overwrites that.
   sending send(statement& of, bool with_polls = false) noexcept;
   sending send(std::span<statement* const> all, bool with_polls = false) noexcept;
-  /// Goes on when it was woken, when that time has come, or when it is interrupted. Gives the interruption that ended
-  /// it, if one did. `key`: what it waits for, if another owner has that.
+  /// Continues when it was woken, when that time has come, or when it is interrupted. Returns the interruption, if that
+  /// ended the wait. `key` is the key of another owner for which it waits, or null.
   waiting wait(instant until, const lock_key* key = nullptr) noexcept;
 
   // Of what runs it.
@@ -169,7 +170,7 @@ class flow {
 
   engine::waker& waker_;
   instant now_{};
-  std::coroutine_handle<> leaf_{};  // the innermost, which goes on
+  std::coroutine_handle<> leaf_{};  // the innermost one, which is resumed
   action wanted_{};                 // finished while a coroutine runs
   std::array<statement*, 1> alone_{};
   const lock_key* waits_for_ = nullptr;
@@ -177,7 +178,7 @@ class flow {
   std::optional<interruption> ended_by_{};
 };
 
-// What an awaiter wants is in the flow from its construction on, so that little of it lies in a frame.
+// The constructor of an awaiter writes what it wants into the flow, so that little of it lies in a frame.
 
 class [[nodiscard]] flow::sending {
  public:
@@ -220,7 +221,7 @@ inline flow::waiting flow::wait(instant until, const lock_key* key) noexcept { r
 
 namespace coroutines {
 
-/// What the promises of all tasks have.
+/// The common part of the promises of all tasks.
 class task_promise {
  public:
   template <class... Rest>
@@ -239,7 +240,7 @@ class task_promise {
   }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
-  /// Goes on with whoever awaits it.
+  /// Resumes the coroutine that awaits it.
   struct caller_resumes {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
@@ -301,8 +302,8 @@ class result_promise<void> : public task_promise {
 
 }  // namespace coroutines
 
-/// A coroutine that has not begun, or is under way. It begins when it is awaited, and gives or throws what it ends
-/// with. Its destructor ends it wherever it stands, the innermost frame first.
+/// A coroutine that has not begun, or is under way. It begins when it is awaited, and returns or throws its result. Its
+/// destructor destroys it wherever it stands, the innermost frame first.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -323,10 +324,10 @@ class [[nodiscard]] task {
   }
   T await_resume() const { return handle_.promise().take(); }
 
-  // Of what runs it as the outermost.
+  // For the code that runs it as the outermost one.
   std::coroutine_handle<> handle() const noexcept { return handle_; }
   bool done() const noexcept { return handle_.done(); }
-  /// done: throws what it has ended with, if that is an exception.
+  /// Precondition: done(). Throws the exception with which it has ended, if any.
   void check() const { handle_.promise().check(); }
   T result() const { return handle_.promise().take(); }
 
@@ -336,12 +337,12 @@ class [[nodiscard]] task {
   std::coroutine_handle<promise_type> handle_;
 };
 
-/// A coroutine as an operation. All that it works with lies in frames, whose outermost the constructor makes. Ends in
-/// any state but while a statement is under way.
+/// A coroutine as an operation. All its data lies in frames; the constructor makes the outermost one. It may be
+/// destroyed in any state, except while a statement is under way.
 template <class T>
 class coroutine_operation : public operation {
  public:
-  /// Calls `body(flow, args...)`, which makes the task. `bytes`: for the frames; they must outlive it.
+  /// Calls `body(flow, args...)`, which makes the task. `bytes` are for the frames, and must outlive it.
   template <class Body, class... Args>
   requires std::is_same_v<std::invoke_result_t<Body, flow&, Args...>, task<T>> coroutine_operation(
       std::span<std::byte> bytes, waker& woken, Body&& body, Args&&... args)
@@ -355,10 +356,10 @@ class coroutine_operation : public operation {
   action interrupt(interruption why, instant now) final { return checked(flow_.interrupt(why, now)); }
   const lock_key* waits_for() const noexcept override { return flow_.waits_for(); }
 
-  /// What it wanted sent last was not sent, and it ends where it stands.
+  /// The last statements were not sent, and it will be destroyed where it stands.
   void withdraw() noexcept { flow_.withdraw(); }
 
-  /// After action::kind::finished, once.
+  /// Call it once, after action::kind::finished.
   T result() const { return body_.result(); }
 
  private:

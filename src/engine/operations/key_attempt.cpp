@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Of what undoes an attempt, while its caller waits.
+/// The time limit for undoing an attempt while its caller waits.
 constexpr microseconds undo_timeout = statement_timeout / 2;
 
 verb verb_of(step next) noexcept {
@@ -119,7 +119,7 @@ task<step> key_attempt::ask_notified(flow& f) {
   return ask(f, machine_.notified());
 }
 
-/// `answered`: the statement of that step has been, already.
+/// `answered`: the statement of that step was answered already.
 task<step> key_attempt::ask(flow& f, step next, bool answered) {
   for (;;) {
     at_ = next;
@@ -182,7 +182,7 @@ task<bool> key_attempt::pin_session(flow& f) {
   co_return true;
 }
 
-/// Everything that may fail, before anything is sent.
+/// Does everything that may fail before anything is sent.
 void key_attempt::prepare_grant() {
   if (asked_ != nullptr) {
     if (pin_) asked_->pin = std::move(pin_);
@@ -194,7 +194,7 @@ void key_attempt::prepare_grant() {
   asked_ = std::move(grant);
 }
 
-/// Of the step that it is at.
+/// Fills in the statement of the present step.
 void key_attempt::write_statement(instant now) {
   statement_.priority = priority::takes;
   statement_.counts = true;
@@ -212,7 +212,7 @@ void key_attempt::write_statement(instant now) {
     return;
   }
   if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
-  // Such a grant's release looks for a waiter: note_grant() records that it waited, or it serves in order.
+  // The release of such a grant looks for a waiter, because note_grant() records that it waited, or it asks in order.
   const bool looks = services_.caps.looks_for_waiters() && (machine_.has_paused() || request_.in_order());
   asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
   statement_.ask = asked_->ask(verb_of(at_));
@@ -247,11 +247,11 @@ void key_attempt::registered(bool works, instant now) noexcept {
 }
 
 bool key_attempt::in_order(instant now) const noexcept {
-  constexpr auto patience = 1s;  // as long as those who have a place are waited for
+  constexpr auto patience = 1s;  // as long as others wait for a waiter with a place
   return request_.in_order() && (unregistered_since_ == instant{} || now - unregistered_since_ < patience);
 }
 
-/// Before anything that may fail: whatever happens from now on, what was granted is taken back.
+/// Called before anything that may fail. From now on a grant that is not admitted will be undone.
 void key_attempt::note_answer(instant now) noexcept {
   const auto& answer = statement_.answer;
   polled_ = at_ == step::poll;
@@ -275,7 +275,7 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool wa
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   asked_->turn = std::move(turn);
   if (services_.grants.admit(asked_, now)) {
-    ours_ = ours::no;  // a lease's
+    ours_ = ours::no;  // it belongs to a lease now
     row_attempt_.end();
     note_grant(services_, *asked_, waited, watched, now);
     return std::move(asked_);
@@ -297,18 +297,19 @@ void key_attempt::take_back(instant now) noexcept {
 
 request key_attempt::cancellation(instant now) const noexcept {
   auto made = asked_->ask(verb::cancel);
-  made.min_hold = microseconds{0};  // it is freed at once
-  // Others may have seen that grant for so long that they rely on its end.
+  made.min_hold = microseconds{0};  // frees it at once
+  // Others may have seen that grant for longer than quiet_without_waiters, so they rely on a notification.
   made.wake = services_.caps.looks_for_waiters() && now - statement_.sent_at >= quiet_without_waiters;
   return made;
 }
 
-/// What its server has received of a statement waits no longer for locks and for the threads of a pool.
+/// After this time a statement that the server has received can't wait any more, neither for locks nor for a thread of
+/// the server.
 instant key_attempt::give_up(instant now) const noexcept {
   return keeping_.kind == lease_kind::session ? instant::max() : now + 10min;
 }
 
-/// Of what had no answer (rule 6).
+/// Undoes an attempt without an answer (rule 6).
 task<step> key_attempt::resolve(flow& f) {
   asked_->in_doubt = std::move(statement_.in_doubt);
   services_.shared.notify({.what = event::kind::outcome_unknown, .key = key_.view(), .text = machine_.why().text});
@@ -323,7 +324,7 @@ task<step> key_attempt::resolve(flow& f) {
   co_return machine_.resolved(f.now());
 }
 
-/// Rule 4: a grant that came too late is released, not handed out. Nobody has held the key.
+/// Releases a grant that came too late (rule 4). No caller has got it.
 task<step> key_attempt::give_back(flow& f) {
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb::release);
@@ -349,14 +350,14 @@ task<step> key_attempt::give_back(flow& f) {
 
 // ---- a grant of our own session without a lease (rule 6) ------------------------------------------------------------
 
-/// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's
-/// turn, so no other attempt of this service is under way, and what a holder still has to give back is in one of the
-/// two lists. The server may take two texts for the same row, and a claim writes rows without their turns, so there
-/// must be no other attempt at a row at all.
+/// A proxy may execute a take twice and return the answer of the second one, which found the key held, by us. The
+/// caller has the turn of the key, so no other attempt of this service is under way, and every grant that still has to
+/// be released is in one of the two lists below. Rows are special: the server may take two texts for the same row, and
+/// a claim writes rows without their turns. So there must be no other attempt at any row.
 bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept {
   if (holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
   if (key.row() != nullptr && services.shared.row_attempts.load() != 0) return false;
-  // In this order: what is released in the background is there before it leaves the registry of its session.
+  // In this order, because a grant comes to the background before it leaves the list of its session.
   return services.sessions.is_own_without(holder.holder, holder.nonce) &&
          !services.background.has_attempt(holder.holder, holder.nonce);
 }
@@ -375,7 +376,7 @@ task<step> key_attempt::cancel_nobodys(flow& f) {
   statement_.counts = false;
   statement_.queue_deadline = request_.limit(f.now());
   co_await f.send(statement_);
-  // Any other answer leaves it held, as it was seen.
+  // After any other answer the key counts as held.
   if (statement_.sent && statement_.answer.result == outcome::yes) shown.holder = {};
   co_return machine_.replied(shown, f.now(), {});
 }
@@ -384,7 +385,7 @@ task<step> key_attempt::cancel_nobodys(flow& f) {
 
 namespace {
 
-/// Asks for what blocks a key.
+/// Asks which connection blocks a key.
 struct blocker {
   transactional_store* store = nullptr;
   request about{};
@@ -398,7 +399,7 @@ struct blocker {
 
 }  // namespace
 
-/// The row of that key was locked when it was to be taken over.
+/// The take-over has met a locked row: finds out which connection locks it.
 task<step> key_attempt::find_blocker(flow& f) {
   const auto contended = std::move(statement_.answer);
   auto* const transactions = services_.statements.where().transactions();
@@ -423,7 +424,7 @@ task<step> key_attempt::find_blocker(flow& f) {
     blocked_since_ = f.now();
     tell_blocked("");
   } else if (found && f.now() - blocked_since_ >= break_after) {
-    blocked_since_ = f.now();  // not again at once
+    blocked_since_ = f.now();  // the next try comes after the same time
     statement_.what = statement::kind::terminate;
     statement_.lost = std::make_shared<doubt>(blocked_by_);
     statement_.queue_deadline = request_.limit(f.now());

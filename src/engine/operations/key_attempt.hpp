@@ -10,7 +10,7 @@
 
 namespace dlock::engine {
 
-/// Leases with a separate expiry are asked for under a session of this ttl; nothing depends on its life.
+/// Leases with a separate expiry are requested under a session of this ttl. They do not depend on its life.
 constexpr microseconds naming_class = std::chrono::seconds{30};
 
 /// How a lease is kept, and for how long.
@@ -18,21 +18,21 @@ struct keeping {
   keeping(const lock_key& key, const detail::lock_settings& terms, const capabilities& caps) noexcept;
   keeping(bool by_column, const detail::lock_settings& terms) noexcept;
 
-  /// As a store wants it: 0 for a session.
+  /// The ttl in the request: 0 for a session.
   microseconds own_ttl() const noexcept { return kind == lease_kind::session ? microseconds{0} : ttl; }
-  /// The ttl of the session that it is asked for with.
+  /// The ttl of the session under which it is requested.
   microseconds session_ttl() const noexcept { return kind == lease_kind::session ? ttl : naming_class; }
-  /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was
-  /// asked with; a separate expiry counts from the sending (rule 8: the server's clock stood still while the
-  /// statement waited).
+  /// Until when a grant may be trusted that was requested at `sent` and answered at `now` (rule 4): until the deadline
+  /// of the very session that was named; or, with a separate expiry, for the ttl from the sending on (rule 8: the clock
+  /// of a statement stands still while it waits).
   instant trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept;
 
-  /// A grant that is to be asked for, without its session and turn. Allocates.
+  /// Makes a grant for a request, without its session and turn. Throws std::bad_alloc.
   std::shared_ptr<grant> make_grant(engine_services& services, const lock_key& key, std::shared_ptr<owner_state> owner,
                                     const detail::lock_settings& terms) const;
-  /// Likewise, one that was made for whoever is next.
+  /// Gives a grant that was made for the next caller to that caller.
   static void give_to(std::shared_ptr<owner_state> owner, const detail::lock_settings& terms, grant& grant) noexcept;
-  /// The store has said yes to a statement sent at `sent`.
+  /// Notes that the store has granted it by a statement that was sent at `sent`.
   void granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
                instant now) const noexcept;
 
@@ -40,19 +40,19 @@ struct keeping {
   microseconds ttl;
 };
 
-/// Records a grant that is in the registry, for the next release and the next acquire of its key. `waited`: the key was
-/// busy when it was asked for; `watched`: the store notified of its releases.
+/// Records a grant that was admitted, for the next release and the next acquire of its key. `waited`: the key was busy
+/// before. `watched`: the store notified this process of its releases.
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept;
 /// Reports a grant that a caller gets now. `attempts`: the statements that it took.
 void report_grant(engine_services& services, const grant& grant, const lock_request& request, unsigned attempts,
                   bool taken_over, instant now) noexcept;
 
-/// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may
-/// still get: it can be cancelled by session and nonce. The caller has the key's turn.
+/// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process can
+/// still get. Such a grant can be cancelled by session and nonce. Precondition: the caller has the turn of the key.
 bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept;
 
-/// One key is asked for, by the rules of acquire_machine: its statements, the session and the grant that they need, and
-/// what must be undone of those that came to nothing. The queue turn is the caller's, and so are pauses.
+/// Asks the store for one key, as acquire_machine decides: sends the statements, gets the session and the grant that
+/// they need, and undoes attempts that failed. The caller has the queue turn, and pauses.
 class key_attempt {
  public:
   /// `key` and `request` must outlive it.
@@ -70,38 +70,38 @@ class key_attempt {
   task<step> ask_after(flow& f, const acquire_machine& other) { return ask(f, machine_.begin_after(other, f.now())); }
   /// Likewise, where that is what the machine wants next.
   task<step> ask(flow& f, step next);
-  /// pause: the poll that ends it; then ask_polled(), once it has been answered.
+  /// After step::pause: the poll that ends the pause. ask_polled() continues once the poll has been answered.
   statement& poll(instant now) noexcept;
   task<step> ask_polled(flow& f);
-  /// pause: the key may be free.
+  /// Continues after a pause, because the key may be free.
   task<step> ask_notified(flow& f);
-  /// pause: it is over, and the key is polled.
+  /// Continues after a pause with a poll.
   task<step> ask_by_poll(flow& f) { return ask(f, machine_.paused()); }
-  /// A pause is over. `works`: the store has registered this waiter. One that the store does not register for a while
-  /// takes the key in no order, or it would wait behind all that come later.
+  /// Called after a pause. `works`: the store has registered this waiter. A waiter that the store has not registered
+  /// for a while gives up the order, because it would wait behind all that come later.
   void registered(bool works, instant now) noexcept;
 
-  /// What it does, or has ended with.
+  /// The present or last step.
   step at() const noexcept { return at_; }
   const acquire_machine& machine() const noexcept { return machine_; }
   const keeping& kept_as() const noexcept { return keeping_; }
   const lock_key& key() const noexcept { return key_; }
-  /// failed: because the row does not exist.
+  /// After step::failed: whether the row does not exist.
   bool no_such_row() const noexcept { return no_such_row_; }
 
   const session_pin& pin() const noexcept { return asked_ != nullptr && asked_->pin ? asked_->pin : pin_; }
-  /// granted: until when that may be trusted.
+  /// After step::granted: until when the grant may be trusted.
   instant trusted_until(instant now) const noexcept;
-  /// granted: it is ours from now on, and has the turn. Null: its session is over; step::give_back must follow.
-  /// `waited` and `watched` as in note_grant().
+  /// After step::granted: enters the grant into the registries, with the turn. Returns null if its session is over;
+  /// then step::give_back must follow. `waited` and `watched` as in note_grant().
   std::shared_ptr<grant> admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept;
   bool admitted() const noexcept { return asked_ == nullptr; }
-  /// Whether it undoes something, which must be seen to its end.
+  /// Whether it is undoing an attempt, which must not be left.
   bool undoes() const noexcept { return at_ == step::resolve || at_ == step::give_back; }
-  /// granted, and not admitted: what cancels it; then cancelled(), once that has been answered by yes or no.
+  /// The request that cancels a grant which was not admitted. cancelled() must follow if its answer is yes or no.
   request cancellation(instant now) const noexcept;
   void cancelled() noexcept { ours_ = ours::no; }
-  /// What may have been granted and was not admitted is cancelled in the background.
+  /// Has the background cancel what may have been granted and was not admitted.
   void take_back(instant now) noexcept;
 
  private:
@@ -116,7 +116,7 @@ class key_attempt {
   task<step> find_blocker(flow& f);
   task<step> resolve(flow& f);
   task<step> give_back(flow& f);
-  /// As the caller asks for, while its place can be known.
+  /// Whether it asks in order: if the caller wants that, and the store can know its place.
   bool in_order(instant now) const noexcept;
   request poll_request(instant now) const noexcept;
   void tell_blocked(const char* what_came_of_it);
@@ -131,14 +131,14 @@ class key_attempt {
   bool no_such_row_ = false;
   bool registered_ = false;
   instant unregistered_since_{};
-  bool polled_ = false;   // nothing has been sent since the last poll was answered
-  ours ours_ = ours::no;  // granted at the server, and no lease here yet
+  bool polled_ = false;   // nothing was sent since the answer to the last poll
+  ours ours_ = ours::no;  // granted at the server, and not admitted here yet
   session_pin pin_{};
   std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
   row_attempt row_attempt_{};       // while a grant of a row may be in no book
   instant trusted_until_{};
   statement statement_{};
-  // A transaction that was verified by a holder now dead (rule 2).
+  // A transaction in which a dead holder has verified its lease (rule 2).
   connection_identity blocked_by_{};
   instant blocked_since_{};
 };

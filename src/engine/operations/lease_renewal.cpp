@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed) {
   const auto held = [&renewed] { return renewed.state.load() == grant_state::held; };
   const auto ttl = renewed.ttl;
-  bool met_row_lock = false;  // the last one did
+  bool met_row_lock = false;  // the last renewal did
   statement renewal;
   for (auto due = renewed.granted_at + ttl / renewals_in_ttl;;) {
     while (held() && f.now() < due) co_await f.wait(due);  // its end wakes this
@@ -35,16 +35,16 @@ task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant
     const bool met_before = std::exchange(met_row_lock, answer.result == outcome::failed && answer.why.contended);
     if (!held()) co_return;
     if (answer.result == outcome::yes) {
-      // Rule 4: from the sending. Once a caller has seen that it passed, it can't be moved.
+      // Rule 4: the time counts from the sending. A deadline that a caller has seen pass can't be moved.
       const auto margin = margin_for(ttl, services.shared.options.margin);
       if (!renewed.own_end.extend(renewal.sent_at + ttl - margin)) co_return;
       due = renewal.sent_at + ttl / renewals_in_ttl;
     } else if (answer.result == outcome::no) {
-      // A late one may just have run out; the tick reports that.
+      // If it has just expired, the tick reports that.
       if (renewed.own_end.remaining(f.now()) == 0us) co_return;
       services.grants.lost(renewed.shared_from_this(), loss_reason::taken_over, f.now());
       co_return;
-    } else if (met_before || !met_row_lock) {  // a row that is locked once is most often free when it is tried again
+    } else if (met_before || !met_row_lock) {  // a locked row is usually free at the next try
       news.post({.what = event::kind::renewal_late, .key = renewed.key.view(), .text = answer.why.text});
     }
   }

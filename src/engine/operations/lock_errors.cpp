@@ -51,7 +51,7 @@ void throw_too_many(const engine_services& services, const lock_key& key) {
 }
 
 void throw_interrupted(interruption why, const lock_key& key, microseconds waited) {
-  // Whoever has found the cycle says which one it is.
+  // cycle_check has found the cycle, and completes the message.
   if (why == interruption::deadlock)
     throw lock_deadlock(fmt::format("key '{}': the wait would never end", printable(key)));
   const bool closed = why == interruption::closed;

@@ -13,17 +13,17 @@
 
 namespace dlock::engine {
 
-/// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
+/// The least time for a statement, however short the wait is: a brief delay must not fail a single attempt.
 constexpr microseconds statement_timeout = std::chrono::seconds{2};
 
-/// What one call asks for. `terms` must outlive it.
+/// The request of one call. `terms` must outlive it.
 struct lock_request {
   /// How the caller waits.
   struct wait_mode {
     bool once = false;           ///< one attempt at the store, whatever the options say
-    bool counted = false;        ///< as a waiter, by the operation that it is a part of
-    bool tries = false;          ///< the caller goes on without the key: a wait in vain is one for a busy key
-    bool holds_nothing = false;  ///< the owner was just found to have no lease on the key that could be entered again
+    bool counted = false;        ///< the operation of which it is a part counts it as a waiter
+    bool tries = false;          ///< the caller goes on without the key, so a deadlock only means that it is busy
+    bool holds_nothing = false;  ///< a search has just found no lease of the owner that could be entered again
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
                const wait_mode& waiting) noexcept
@@ -45,7 +45,7 @@ struct lock_request {
   const bool counted;
   const bool holds_nothing;
 
-  /// The owner that keeps the key from this caller.
+  /// The owner whose grants this caller may enter again, or null.
   request poll_request(const lock_key& key) const noexcept {
     return {.action = verb::poll,
             .resource = key.view(),
@@ -53,17 +53,17 @@ struct lock_request {
             .request_id = owner->request_id,
             .in_order = in_order()};
   }
-  /// Processes that have waited for longer come first.
+  /// Whether processes that have waited longer come first.
   bool in_order() const noexcept { return terms.fairness == fairness::fifo; }
-  /// Of one statement.
+  /// The limit of one statement.
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_timeout); }
-  /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
+  /// Whether it polls first, because a take may wait behind an open transaction for longer than this caller wants.
   bool polls_first(const store& where) const noexcept {
     return (once || terms.wait < 2 * statement_timeout) && where.takes_wait();
   }
 };
 
-/// How long this process leaves a key alone that it has had again and again, before it takes it.
+/// How long this process must yield a key that it has had again and again before it takes it once more.
 inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
                                   instant now) {
   if (request.once || request.in_order() || !services.shared.time.runs_by_itself()) return microseconds{0};
@@ -72,7 +72,7 @@ inline microseconds time_to_yield(engine_services& services, const lock_key& key
   return std::min(services.grants.history().time_to_yield(key, now), remaining);
 }
 
-/// Counts one waiter, while it lives (service_options::max_waiters).
+/// Counts one waiter while it exists (service_options::max_waiters).
 class waiter_slot {
  public:
   waiter_slot() = default;
@@ -81,7 +81,8 @@ class waiter_slot {
   ~waiter_slot() {
     if (in_ != nullptr) in_->end_waiting(call_);
   }
-  /// `since`: the call's begin. False: too many wait. Once is enough.
+  /// Begins to count it. `since` is the beginning of the call. Returns false if too many wait. Further calls do
+  /// nothing.
   bool take(wait_queue& in, instant since) noexcept {
     if (in_ == nullptr && in.begin_waiting(call_, since)) in_ = &in;
     return in_ != nullptr;

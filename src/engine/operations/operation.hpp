@@ -19,15 +19,15 @@
 
 namespace dlock::engine {
 
-/// What an operation waits for.
+/// The next step that an operation wants.
 struct action {
   enum class kind : std::uint8_t {
-    wait,      ///< for waker::wake(), or until `until`
-    send,      ///< for the answers to `statements`
-    finished,  ///< for nothing: it is over
+    wait,      ///< resume it after waker::wake(), or at `until`
+    send,      ///< send `statements`, and resume it when all are answered
+    finished,  ///< it is over
   };
   kind what = kind::finished;
-  bool with_polls = false;  ///< send: the polls of others that pause until about now go out in the same moment
+  bool with_polls = false;  ///< send: also send the polls of others whose pause ends soon
   instant until = instant::max();
   std::span<statement* const> statements{};
 
@@ -37,12 +37,12 @@ struct action {
   }
 };
 
-/// Why a wait is ended before its time.
+/// Why a wait ends early.
 enum class interruption : std::uint8_t { cancelled, closed, deadlock };
 
-/// Something that takes several statements and waits: an acquisition, a release. It is resumed by what it waits for; it
-/// never blocks, sleeps, reads a clock or owns a thread, so a driver may run it on a thread that waits for it, or on
-/// whichever thread brings the next answer. It is used by one thread at a time; only its waker is called from others.
+/// A sequence of statements and waits, such as an acquire or a release. It never blocks, sleeps, reads a clock or owns
+/// a thread, so a driver may run it on a waiting thread, or on the thread that has the next answer. One thread at a
+/// time uses it; other threads only call its waker.
 class operation {
  public:
   virtual ~operation() = default;
@@ -51,19 +51,19 @@ class operation {
   operation& operator=(const operation&) = delete;
 
   virtual action start(instant now) = 0;
-  /// It was woken, its statements have been answered, or the time has come.
+  /// Continues it after it was woken, its statements were answered, or the time has come.
   virtual action resume(instant now) = 0;
-  /// Instead of resume(), while it waits: it gives up, unless what it waited for has come in the same moment.
+  /// Continues it instead of resume() while it waits: it gives up, unless what it waited for has come at the same time.
   virtual action interrupt(interruption why, instant now) = 0;
-  /// While it waits: the key that another owner has, as far as it knows; null: it waits for something else.
+  /// While it waits: the key that another owner has, as far as it knows, or null if it waits for something else.
   virtual const lock_key* waits_for() const noexcept { return nullptr; }
-  /// Adds what it has taken itself, and keeps while it waits for that key.
+  /// Adds the locks that it has taken itself and keeps while it waits for that key.
   virtual void list_taken(std::vector<nested_wait::held_lock>& /*all*/) const {}
 };
 
 class service_core;
 
-/// What operations work with. They live as long as the service's core.
+/// The parts of the service that operations use. They live as long as the core.
 struct engine_services {
   service_context& shared;
   statement_executor& statements;
@@ -77,7 +77,7 @@ struct engine_services {
   const capabilities caps;
   std::weak_ptr<service_core> home{};  // set once the core is shared
 
-  /// Whether the calling thread may wait for a lock now; if not, why.
+  /// Whether the calling thread may wait for a lock now. If not, sets `why`.
   DLOCK_EXPORT bool may_wait(fault& why) const noexcept;
 };
 

@@ -30,7 +30,8 @@ const char* name_of(renewal renewal) noexcept {
 }  // namespace
 
 reentry_attempt::~reentry_attempt() {
-  if (held_ != nullptr) services_.grants.leave_in_background(held_, last_);  // counted, and not handed out
+  if (held_ != nullptr)
+    services_.grants.leave_in_background(held_, last_);  // the lease was counted, and no caller got it
 }
 
 reentry_attempt::found reentry_attempt::find(const owner_state& owner, bool named, const lock_key& key, instant now) {
@@ -52,7 +53,7 @@ reentry_attempt::found reentry_attempt::find(const owner_state& owner, bool name
 void reentry_attempt::refuse(grant& mine, instant now) const {
   const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
   if (terms_.reentry == reentry::allow) {
-    if (!by_mutex) return;  // its own grant, but out of its reach: it belongs to another owner
+    if (!by_mutex) return;  // a grant of this thread that is out of its reach counts as one of another owner
     ensure_held(mine, now);
   }
   throw lock_refused(
@@ -62,7 +63,7 @@ void reentry_attempt::refuse(grant& mine, instant now) const {
                   by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
 }
 
-/// What the options of an inner lease ask for holds for it, too, or is refused: it shares the grant with the outer one.
+/// Applies the options of an inner lease to the grant, which it shares with the outer one, or refuses them.
 void reentry_attempt::honour(instant now) const {
   auto& grant = *held_;
   const auto refuse = [&](const std::string& refusal) {
@@ -88,12 +89,12 @@ void reentry_attempt::honour(instant now) const {
 
 bool reentry_attempt::check(instant now) {
   last_ = now;
-  ensure_held(*held_, now);  // a lost lease can't be entered again: what was done under it is not to be trusted
+  ensure_held(*held_, now);  // a lost lease can't be entered again, because what was done under it can't be trusted
   const bool plain = terms_.min_hold.count() == 0 && terms_.max_hold.count() == 0 && held_->kind == lease_kind::session;
   if (plain && terms_.renewal == renewal::automatic) return false;
   honour(now);
-  // A session, or renewals of the row, keep it: their ttl holds. A separate expiry is only ever extended, by one
-  // statement, if the inner ttl ends later.
+  // If a session or the engine's renewals keep the lease, its ttl stays. A separate expiry is extended by one statement
+  // if the inner ttl ends later; it is never shortened.
   const auto margin = margin_for(held_->ttl, services_.shared.options.margin);
   // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction
   // ends, no other owner can be granted the key.

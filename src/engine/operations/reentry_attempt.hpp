@@ -10,13 +10,13 @@ namespace dlock::engine {
 
 /// The result of acquiring one key.
 struct acquired {
-  std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
-  bool entered_again = false;     ///< a second lease on what its owner held before
+  std::shared_ptr<grant> held{};  ///< null if the key was busy until the end of the wait
+  bool entered_again = false;     ///< the owner held the key before, and this is a further lease
   bool first = false;             ///< the place of this lease on the stack decides which calls may enter again
-  std::string why_busy{};         ///< busy: what the wait was for, for lock_timeout
+  std::string why_busy{};         ///< if it was busy: the text for lock_timeout
 };
 
-/// A part of an operation: one lease more on what the same owner holds already.
+/// A part of an operation: makes a further lease on what the same owner holds already.
 class reentry_attempt {
  public:
   /// `asked` must outlive it.
@@ -32,8 +32,8 @@ class reentry_attempt {
     being_freed,  ///< it does not any more, but a transaction's outcome has left the key to be freed by the background
     entered,      ///< enter() must follow, then take()
   };
-  /// Throws lock_refused where the options, or the way in which the key is held, forbid to enter it again.
-  /// `named`: the program named the owner.
+  /// Throws lock_refused if the options, or the way in which the key is held, forbid to enter it again. `named`: the
+  /// program named the owner.
   found find(const owner_state& owner, bool named, const lock_key& key, instant now);
   /// Throws lock_lost, store_error; std::invalid_argument for options that an inner lease can't have.
   task<void> enter(flow& f);

@@ -16,7 +16,8 @@ namespace {
 
 // ---- what is sent ---------------------------------------------------------------------------------------------------
 
-/// Null: the key is freed. So it is where waiters of other processes may have to be woken, or would starve.
+/// The grant for the next waiter of this process, to which the key can be passed on. Returns null if the key must be
+/// freed: nobody here can use it, or waiters of other processes may have to be woken, or would starve.
 std::shared_ptr<grant> next_grant(engine_services& services, const ended_lease& ended, instant now) noexcept {
   const auto& from = *ended.grant;
   if (!services.caps.passes_on || services.queue.waiting() == 0) return nullptr;
@@ -27,7 +28,7 @@ std::shared_ptr<grant> next_grant(engine_services& services, const ended_lease& 
     auto next = std::make_shared<grant>(services.home.lock(), from.key);
     next->pin = from.pin.again();
     if (!next->pin) return nullptr;
-    next->owner = from.owner;  // until another one gets it
+    next->owner = from.owner;  // until the waiter sets its own
     next->kind = from.kind;
     next->fenced = from.fenced;
     next->ttl = from.ttl;
@@ -57,7 +58,7 @@ void begin(engine_services& services, ended_lease& ended, instant now) noexcept 
   ended.send.ask.fence = ended.grant->fence;
 }
 
-/// The statements of those that are not freed yet, in `room`.
+/// Collects the statements for grants that are not freed yet in `room`.
 std::span<statement*> open_of(std::span<ended_lease> all, std::span<statement*> room) noexcept {
   std::size_t count = 0;
   for (auto& each : all) {
@@ -68,13 +69,13 @@ std::span<statement*> open_of(std::span<ended_lease> all, std::span<statement*> 
 
 // ---- what is answered -----------------------------------------------------------------------------------------------
 
-/// Before anybody else can have the key.
+/// Handles an answer before any other caller can have the key.
 void note_release(engine_services& services, const grant& released, instant now) noexcept {
   services.grants.history().released(released.key, released.fence, now);
   if (services.caps.looks_for_waiters()) services.grants.knowledge().released(released.key, released.nonce, now);
 }
 
-/// Whether there is more to send.
+/// Handles the answer to a pass-on. Returns whether there is more to send.
 bool judge_passing(engine_services& services, ended_lease& ended, instant now) noexcept {
   auto& answer = ended.send.answer;
   if (answer.result == outcome::yes) {
@@ -84,39 +85,40 @@ bool judge_passing(engine_services& services, ended_lease& ended, instant now) n
     ended.next->asked_at = ended.send.sent_at;
     note_release(services, *ended.grant, now);
     if (ended.grant->turn.pass_on(ended.next, ended.grant->ttl)) return false;
-    ended.send.ask = ended.next->ask(verb::release);  // the waiter has gone
+    ended.send.ask = ended.next->ask(verb::release);  // the waiter has left
     return true;
   }
-  // The release that follows shows whether the key was passed on: if it finds the fence, that can't happen any more.
+  // The release that follows shows whether the key was passed on: if it finds the old fence, that can't happen any
+  // more.
   ended.next->in_doubt = std::move(ended.send.in_doubt);
   if (answer.result == outcome::failed) ended.next.reset();
   ended.send.ask = ended.grant->ask(verb::release);
   return true;
 }
 
-/// Likewise.
+/// Handles the answer to a release. Returns whether there is more to send.
 bool judge_release(ended_lease& ended) noexcept {
   const auto said = ended.send.answer.result;
   if (said != outcome::yes && said != outcome::no) return true;
-  if (ended.passed) return false;  // nobody has had it
+  if (ended.passed) return false;  // no waiter has got it
   if (said == outcome::no && ended.next != nullptr && ended.send.ask.action == verb::release) {
-    // It was passed on, or lost: no statement that is still under way can grant it any more.
+    // It was passed on, or lost. No statement that is still under way can grant it any more.
     ended.send.ask = ended.next->ask(verb::cancel);
     return true;
   }
-  // After a try without an answer, "no" may just mean that it had been done.
+  // After a try without an answer, "no" may mean that this try has freed the key.
   const bool freed = said == outcome::yes || ended.unanswered;
   ended.result = freed ? release_result::freed : release_result::lost;
   ended.next.reset();
   return false;
 }
 
-/// What there is to do about what is not freed yet. Of several leases the last of these counts.
+/// What to do about a grant that is not freed yet. If several differ, the last enumerator counts.
 enum class next_try : std::uint8_t {
   none,
   after_a_pause,  ///< the same statement
   at_once,        ///< another statement
-  in_background,  ///< it could not be sent, or fails for a reason that does not pass
+  in_background,  ///< it could not be sent, or failed for a lasting reason
 };
 
 next_try judge(engine_services& services, ended_lease& ended, instant now) noexcept {
@@ -124,7 +126,7 @@ next_try judge(engine_services& services, ended_lease& ended, instant now) noexc
   ended.open = passes ? judge_passing(services, ended, now) : judge_release(ended);
   if (!ended.open) return next_try::none;
   const auto said = ended.send.answer.result;
-  // Meanwhile others may have come to rely on its end.
+  // Meanwhile waiters may have begun to rely on a notification.
   ended.send.ask.wake = services.caps.looks_for_waiters() && ended.send.ask.min_hold.count() == 0;
   if (said == outcome::yes || said == outcome::no || (passes && said == outcome::failed && ended.send.sent)) {
     return next_try::at_once;
@@ -183,7 +185,7 @@ task<void> release_leases(flow& f, engine_services& services, std::span<ended_le
   for (auto open = open_of(all, room); !open.empty();) {
     for (auto* each : open) {
       each->queue_deadline = until;
-      each->timeout = microseconds{0};  // also what waited for a connection has no longer
+      each->timeout = microseconds{0};  // a statement that waited for a connection has no more time
     }
     co_await f.send(open);
     auto next = next_try::none;

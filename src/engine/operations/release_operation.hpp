@@ -8,20 +8,20 @@
 
 namespace dlock::engine {
 
-/// One lease that ends, and what becomes of its grant.
+/// One lease that ends, and the result for its grant.
 struct ended_lease {
   std::shared_ptr<engine::grant> grant{};
-  bool last = false;   ///< no lease is left, and no transaction is to be waited for: the grant is to be freed
-  bool begun = false;  ///< its release has begun, and `trusted` is known
+  bool last = false;   ///< there is no other lease, and no transaction that must end first: the grant must be freed
+  bool begun = false;  ///< the release has begun, and `trusted` is known
   release_result result = release_result::freed;
   fault why{};
 
-  // The operation's.
+  // Used by the operation:
   bool open = false;                      // not freed yet
   bool trusted = false;                   // when its release began
   bool unanswered = false;                // a statement without an answer may have freed it
   bool passed = false;                    // the store has granted the key to `next`
-  std::shared_ptr<engine::grant> next{};  // what the statement grants, or may have granted, to the next waiter
+  std::shared_ptr<engine::grant> next{};  // the grant of the next waiter, to which the statement passes the key on
   statement send{};
 };
 
@@ -36,7 +36,7 @@ void note_waiters(engine_services& services, const grant& released, const statem
 /// `room`: as many places as there are leases.
 task<void> release_leases(flow& f, engine_services& services, std::span<ended_lease> all, std::span<statement*> room);
 
-/// That, with the room for its frame. `all` and `room` must outlive it.
+/// free_leases() with the room for its frame. `all` and `room` must outlive it.
 class release_operation final : private frame_storage<768>, public coroutine_operation<void> {
  public:
   release_operation(engine_services& services, std::span<ended_lease> all, std::span<statement*> room, waker& woken)

@@ -51,14 +51,14 @@ void poll_wait::tell() noexcept {
 
 namespace {
 
-/// Where a waiter found no place, it asks for one again.
+/// After this time a waiter that the store did not register asks again.
 constexpr microseconds asks_again_after = std::chrono::seconds{10};
 
 }  // namespace
 
 void release_subscription::begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept {
   if (!services_.caps.wakes_one && (!services_.caps.tells_free || key.row() != nullptr)) return;
-  // A registered waiter keeps its place: its session only says whom others see waiting.
+  // A registered waiter keeps its place, even if its session changes, which only shows others who waits.
   const bool same = key_ == &key && (session_ == session || (services_.caps.wakes_one && (session_ || in_order)));
   if (same && !stopped_ && (works_ || !services_.caps.wakes_one || now - begun_ < asks_again_after)) return;
   end();
@@ -78,7 +78,7 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
   // A limit counts pauses as the policy asks for them.
   if (!services_.caps.wakes_one || !machine.waits_for_holder() || request.terms.retry.limited())
     return now + machine.pause();
-  // Its place in the order is that of its registration.
+  // In order, a waiter registers at once, because its place is that of its registration.
   if (!request.in_order() && first_pause_ == instant{}) {
     first_pause_ = now;
     return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
@@ -120,7 +120,7 @@ void release_subscription::show(const row_grant& holder) noexcept {
 void release_subscription::end() noexcept {
   if (key_ == nullptr) return;
   services_.statements.where().unwatch(key_->view(), session_, *this);
-  key_ = nullptr;  // not before: until then the store may ask about it
+  key_ = nullptr;  // after unwatch(), because the store may ask about the key until then
   works_ = false;
   pause_.forget();
   seen_ = {};

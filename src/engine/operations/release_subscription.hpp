@@ -11,14 +11,14 @@
 
 namespace dlock::engine {
 
-/// A part of an operation: the pause between two polls at a busy key, and the poll that ends it. The poll may be sent
-/// earlier, and by another operation, with its own (see poll_scheduler).
+/// A part of an operation: the pause between two polls of a busy key, and the poll that ends it. Another operation may
+/// send that poll earlier, together with its own (see poll_scheduler).
 class poll_wait final : private pause {
  public:
   poll_wait(engine_services& services, waker& woken) : pause(services.pauses), services_(services), woken_(woken) {}
   poll_wait(const poll_wait&) = delete;
   poll_wait& operator=(const poll_wait&) = delete;
-  /// However its operation ends, its poll may be under way in another one's batch, whose thread works with it.
+  /// May wait, because its poll may be under way in a batch of another thread.
   ~poll_wait();
 
   /// Pauses until `until`, then sends `then`; null: nothing. `turn`: of the key; those in the queue may shorten the
@@ -26,11 +26,11 @@ class poll_wait final : private pause {
   task<void> run(flow& f, queue_turn& turn, statement* then, instant until, const lock_key* key);
 
   bool interrupted() const noexcept { return interrupted_; }
-  /// Any thread: this pause, or the next one, is over without a poll.
+  /// Ends this pause, or the next one, without a poll. Any thread may call it.
   void tell() noexcept;
-  /// What was told meanwhile does not end the next pause.
+  /// Drops a notification that has come since, so that it does not end the next pause.
   void forget() noexcept { notified_ = false; }
-  /// Whether that ended the last one.
+  /// Whether a notification ended the last pause.
   bool was_notified() const noexcept { return was_notified_; }
 
  private:
@@ -45,8 +45,8 @@ class poll_wait final : private pause {
   bool interrupted_ = false;
 };
 
-/// A part of an operation: hears from the store when the key that it waits for may be free, and ends the pause then.
-/// Does nothing where the store can't tell.
+/// A part of an operation: ends the pause when the store notifies it that the key may be free. Does nothing if the
+/// store sends no notifications.
 class release_subscription final : private key_listener {
  public:
   release_subscription(engine_services& services, poll_wait& pause) noexcept : services_(services), pause_(pause) {}
@@ -54,21 +54,21 @@ class release_subscription final : private key_listener {
   release_subscription& operator=(const release_subscription&) = delete;
   ~release_subscription() { end(); }
 
-  /// Watches that key, which must outlive it, unless it is watched already. A watch that has stopped working begins
-  /// anew, and so does, now and then, a registration that has not worked yet.
+  /// Subscribes to that key, which must outlive the subscription. Does nothing if it has done that before, except that
+  /// it restarts a subscription that has stopped working, and now and then a registration that has not worked yet.
   void begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept;
-  /// Nothing that was heard of that key ends a pause any more.
+  /// Ends the subscription. Its notifications do not end a pause any more.
   void end() noexcept;
-  /// When a pause that begins now ends without a notification. The key, which `machine` asks for, is watched as soon as
-  /// that pays.
+  /// When a pause that begins now ends if there is no notification. Subscribes to the key as soon as that is worth it.
   instant pause_until(const lock_key& key, const id128& session, const lock_request& request,
                       const acquire_machine& machine, instant now);
   /// Whether the store will tell.
   bool works() const noexcept { return works_; }
-  /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise: a
-  /// row is also freed by transactions of the application's, and by other programs.
+  /// Whether the store notifies it whenever the key may be free. If not, it must poll as often as without
+  /// notifications: transactions of the application and other programs free rows as well.
   bool replaces_polls() const noexcept { return works_ && !services_.caps.others_release && key_->row() == nullptr; }
-  /// Whether the last notification said that it begins or stops to work, and no more. False the next time.
+  /// Whether the last notification only said that the subscription has begun or stopped to work. The next call returns
+  /// false.
   bool has_changed() noexcept { return changed_.exchange(false); }
 
  private:
@@ -84,13 +84,13 @@ class release_subscription final : private key_listener {
 
   engine_services& services_;
   poll_wait& pause_;
-  const lock_key* key_ = nullptr;  // while it watches
+  const lock_key* key_ = nullptr;  // set while it is subscribed
   id128 session_{};
   instant begun_{};
-  instant first_pause_{};  // zero: none yet
-  row_grant seen_{};       // has the row, as the last poll has shown it
+  instant first_pause_{};  // zero before it
+  row_grant seen_{};       // the grant of the row that the last poll has shown
   mutable base::mutex mutex_{};
-  row_grant shown_ DLOCK_GUARDED_BY(mutex_){};  // the store knows it: it was seen twice
+  row_grant shown_ DLOCK_GUARDED_BY(mutex_){};  // what the store knows: a grant that two polls have shown
   std::atomic<bool> works_{false};
   std::atomic<bool> stopped_{false};
   std::atomic<bool> changed_{false};

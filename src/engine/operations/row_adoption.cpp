@@ -47,7 +47,8 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
     auto grant = keeping_.make_grant(services_, key, owner_, terms_);
     grant->nonce = nonce_;
     services_.grants.make_room(*grant);
-    grant->turn = services_.queue.try_enter(grant->key);  // a thread that has it gets the row after this one
+    grant->turn =
+        services_.queue.try_enter(grant->key);  // if another thread has the turn, it gets the row after this one
     grant->pin = pin_.share();
     asked_.push_back(std::move(grant));
   }
@@ -81,7 +82,8 @@ std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<st
 
 void row_adoption::cancel(std::shared_ptr<grant> grant, instant now) noexcept {
   grant->turn.hand_on();
-  // Nobody knows the application's connection: where its commit may still come, it is tried for a while.
+  // The connection of the application is unknown. If its commit may still come, the cancellation is repeated for a
+  // while.
   grant->lasting = unsure_;
   const auto end = unsure_ ? now + 10min : instant::max();
   services_.background.cancel_later(std::move(grant), nullptr, end, now);

@@ -11,8 +11,9 @@
 
 namespace dlock::engine {
 
-/// Rows that a transaction of the application's grants, instead of the store (claims of dlock::odb): the session and
-/// the nonce that it writes, and the grants that come of it. Whoever runs that transaction calls it.
+/// Adopts rows that a transaction of the application takes, instead of the store (claims of dlock::odb). It has the
+/// session and the nonce that the transaction writes, and makes the grants. The code that runs the transaction calls
+/// it.
 class row_adoption {
  public:
   /// `terms` must outlive it.
@@ -20,10 +21,10 @@ class row_adoption {
                std::shared_ptr<owner_state> who, instant begun);
   row_adoption(const row_adoption&) = delete;
   row_adoption& operator=(const row_adoption&) = delete;
-  /// What was expected and not committed is cancelled in the background.
+  /// Has the background cancel rows that were expected and not committed.
   ~row_adoption();
 
-  /// Gets the session, before all else. Throws store_error.
+  /// Gets the session. Call it first. Throws store_error.
   task<void> pin_session(flow& f);
 
   // What the transaction writes.
@@ -31,17 +32,17 @@ class row_adoption {
   std::uint64_t nonce() const noexcept { return nonce_; }
   microseconds own_ttl() const noexcept { return keeping_.own_ttl(); }
 
-  /// The rows that the transaction takes: before its commit is sent. Replaces those of a try before. Allocates all that
-  /// is needed afterwards.
+  /// Names the rows that the transaction takes, before its commit is sent. Replaces the rows of an earlier try.
+  /// Allocates everything that is needed later.
   DLOCK_EXPORT void expect(const std::vector<lock_key>& keys);
   void expect_none() noexcept { asked_.clear(); }
-  /// The commit was sent at `now`, and it may be done even if there is no answer.
+  /// The commit is sent at `now`, and may be executed even if there is no answer.
   void commit_sent(bool unsure) noexcept { unsure_ = unsure; }
   bool unsure() const noexcept { return unsure_; }
 
-  /// The transaction has been committed. It was begun at `sent`. `fences`: as many as keys were expected, in their
-  /// order; 0: that row is not to be had. Gives a grant for each, null where it came too late; those are freed in the
-  /// background.
+  /// The transaction, which began at `sent`, was committed. `fences` has one element for each expected key, in their
+  /// order; 0 means that the transaction did not get that row. Returns a grant for each, or null if it came too late;
+  /// the background frees such a row.
   std::vector<std::shared_ptr<grant>> committed(const std::vector<std::uint64_t>& fences, instant sent, instant now);
 
  private:
@@ -54,7 +55,7 @@ class row_adoption {
   const keeping keeping_;
   session_pin pin_{};
   const std::uint64_t nonce_;
-  const row_attempt unseen_;  // what the application has committed is in no book yet
+  const row_attempt unseen_;  // what the application has committed is in no registry yet
   std::vector<std::shared_ptr<grant>> asked_{};
   instant last_{};
   bool unsure_ = false;

@@ -6,7 +6,7 @@
 
 namespace dlock::engine {
 
-/// The pauses of an operation whose statement has met a locked row and found no connection that may wait for it. They
+/// The pauses of an operation whose statement has met a locked row, and got no connection that may wait for it. They
 /// double, because another program may have the row locked for long.
 class row_pause {
  public:

@@ -7,7 +7,7 @@ namespace dlock::engine {
 
 task<void> renew_session(flow& f, session_keeper& sessions, std::shared_ptr<session> renewed) {
   statement renewal;
-  const session_keeper::renewing here(sessions, *renewed, f.waker());  // wakes this when the session is over
+  const session_keeper::renewing here(sessions, *renewed, f.waker());  // is woken when the session is over
   for (;;) {
     while (f.now() < sessions.due(*renewed)) {
       if (co_await f.wait(sessions.due(*renewed))) co_return;

@@ -20,8 +20,8 @@ task<bool> undo(flow& f, statement& by, const grant& attempt, instant until) {
   const bool gone = attempt.in_doubt->gone.load();  // before the cancellation is sent
   co_await f.send(by);
   if (!by.sent) co_return false;
-  // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it could not run any more by
-  // then.
+  // If it was cancelled, it has run, and a statement runs once. If there was nothing to cancel, that is final only if
+  // the attempt could not run any more by then.
   const auto answer = by.answer.result;
   co_return answer == outcome::yes || (answer == outcome::no && gone);
 }
