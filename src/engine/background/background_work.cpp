@@ -78,7 +78,7 @@ std::shared_ptr<grant> background_work::next_lost() noexcept {
 }
 
 void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up,
-                                   instant now) noexcept {
+                                   instant now, bool lasting) noexcept {
   bool first = false;
   if (doubt != nullptr) {
     const base::lock_guard lock(mutex_);
@@ -88,6 +88,7 @@ void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr
   // The session counts a broken connection once, however many attempts were lost with it.
   if (first) sessions_.add_in_doubt(grant->pin.get(), now);
   grant->deferral.cancels = true;
+  grant->deferral.lasting = lasting;
   grant->deferral.give_up = give_up;
   const bool tried = doubt != nullptr;
   grant->in_doubt = std::move(doubt);
@@ -154,7 +155,7 @@ void background_work::prepare(work& into, instant now) noexcept {
   send.priority = priority::frees;
   send.in_background(*this, &into, now + limit, limit);
   // Rule 6: first see the old connection gone, then cancel. In the other order the attempt could run after it.
-  if (grant.deferral.cancels && grant.in_doubt != nullptr && !grant.lasting &&
+  if (grant.deferral.cancels && grant.in_doubt != nullptr && !grant.deferral.lasting &&
       send.what != statement::kind::terminate) {
     send.what = statement::kind::terminate;
     send.lost = grant.in_doubt;
@@ -220,7 +221,7 @@ bool background_work::resolved(const work& done, release_result& result) noexcep
   if (answer == outcome::unknown) grant.deferral.unanswered = true;
   if (answer != outcome::no) return false;
   // There was nothing to cancel. That is final only if the attempt could not run any more by then.
-  if (grant.deferral.cancels) return !grant.lasting && done.gone;
+  if (grant.deferral.cancels) return !grant.deferral.lasting && done.gone;
   // After a try without an answer, "no" may mean that this try has freed the key.
   if (!grant.deferral.unanswered) result = release_result::lost;
   return true;

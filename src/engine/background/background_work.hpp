@@ -61,8 +61,10 @@ class background_work final : public statement_owner {
   /// Takes the next of those grants, for the notifier. null if there is none.
   std::shared_ptr<grant> next_lost() noexcept;
   /// Cancels an attempt of unknown outcome (rule 6). `doubt` is the connection that may still run it, or null if the
-  /// attempt was answered.
-  void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now) noexcept;
+  /// attempt was answered. `lasting`: no end of a connection makes the cancellation certain, so it is repeated until
+  /// `give_up`.
+  void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now,
+                    bool lasting = false) noexcept;
   /// Deletes the row of a session that is over, from `earliest` on, once the holder of `notify_first` was notified, or
   /// from `not_before` on if a callback of that holder blocks.
   void close(const std::shared_ptr<session>& session, std::shared_ptr<grant> notify_first, instant earliest,

@@ -8,8 +8,8 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-void grant_lifecycle::make_room(grant& grant) {
-  if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
+void grant_lifecycle::make_room(grant& grant, bool capped) {
+  if ((grant.kind != lease_kind::session || capped) && grant.deadline == nullptr)
     grant.deadline = std::make_unique<grant_deadline>(grant);
 }
 
@@ -30,14 +30,15 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
 }
 
 void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) noexcept {
-  const bool by_session = grant->kind == lease_kind::session;
-  if (by_session && grant->cap == instant::max()) return;  // it has no other deadline than its session's
-  auto when = by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now));
+  if (grant->deadline == nullptr) return;  // it has no other deadline than its session's
+  auto& separate = *grant->deadline;
+  auto when = separate.cap;
+  if (grant->kind != lease_kind::session) when = std::min(when, now + separate.own_end.remaining(now));
   {
     const base::lock_guard lock(mutex_);
-    when = std::min(when, grant->deadline->renews_at);
+    when = std::min(when, separate.renews_at);
     // If it was lost meanwhile, gone() has removed or will remove its deadline.
-    if (grant->state.load() != grant_state::held || !timers_.set(*grant->deadline, when)) return;
+    if (grant->state.load() != grant_state::held || !timers_.set(separate, when)) return;
   }
   sooner_(when);
 }

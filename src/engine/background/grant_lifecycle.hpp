@@ -35,8 +35,8 @@ class grant_lifecycle {
         sooner_(std::move(on_sooner)),
         renewal_of_(std::move(renewal_of)) {}
 
-  /// Allocates what admit() needs, before the take is sent.
-  void make_room(grant& grant);
+  /// Allocates what admit() needs, before the take is sent. `capped`: it has a max_hold.
+  void make_room(grant& grant, bool capped);
   /// Enters a grant of the store. Returns false if its session is over; then the caller must give the key back.
   bool admit(const std::shared_ptr<grant>& grant, instant now) noexcept;
   /// Sets the local deadline of its separate expiry, or of max_hold, again after an extension by hand. (session_keeper

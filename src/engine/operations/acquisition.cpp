@@ -130,7 +130,7 @@ key_acquire::found key_acquire::use_passed(instant now) {
   bool ours = lease->pin->deadline.remaining(now) > microseconds{0};
   try {
     keeping::give_to(request_.owner, request_.terms, *lease);
-    services_.grants.make_room(*lease);
+    services_.grants.make_room(*lease, request_.terms.max_hold.count() > 0);
   } catch (const std::bad_alloc&) {
     services_.background.cancel_later(lease, nullptr, instant::max(), now);
     throw;

@@ -51,7 +51,7 @@ task<void> extend_lease(flow& f, engine_services& services, std::shared_ptr<gran
   if (result != outcome::yes) services.grants.lost(held, grant_lifecycle::not_ours(*held, f.now()), f.now());
   ensure_held(*held, f.now());  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: the time counts from the sending, however long the statement waited.
-  held->own_end.extend(sent.sent_at + ttl - margin_for(ttl, services.shared.options.margin));
+  held->deadline->own_end.extend(sent.sent_at + ttl - margin_for(ttl, services.shared.options.margin));
   ensure_held(*held, f.now());  // it may have ended meanwhile
   services.grants.watch(held, f.now());
 }

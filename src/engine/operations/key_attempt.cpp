@@ -69,15 +69,14 @@ void keeping::give_to(std::shared_ptr<owner_state> owner, const detail::lock_set
   grant.renewable = terms.renewal == renewal::manual;
   grant.min_hold = terms.min_hold;
   grant.in_order = terms.fairness == fairness::fifo;
-  if (terms.max_hold.count() > 0) grant.cap = instant{};  // set when it is granted
 }
 
 void keeping::granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
                       instant now) const noexcept {
   grant.granted_at = now;
   grant.asked_at = sent;
-  if (kind != lease_kind::session) grant.own_end.reset(trusted);
-  if (terms.max_hold.count() > 0) grant.cap = now + terms.max_hold;
+  if (kind != lease_kind::session) grant.deadline->own_end.reset(trusted);
+  if (terms.max_hold.count() > 0) grant.deadline->cap = now + terms.max_hold;
 }
 
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
@@ -189,7 +188,7 @@ void key_attempt::prepare_grant() {
     return;
   }
   auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
-  services_.grants.make_room(*grant);
+  services_.grants.make_room(*grant, request_.terms.max_hold.count() > 0);
   grant->pin = std::move(pin_);
   asked_ = std::move(grant);
 }

@@ -11,12 +11,13 @@ using namespace std::chrono_literals;
 task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed) {
   const auto held = [&renewed] { return renewed.state.load() == grant_state::held; };
   const auto ttl = renewed.ttl;
+  auto& own_end = renewed.deadline->own_end;
   bool met_row_lock = false;  // the last renewal did
   statement renewal;
   for (auto due = renewed.granted_at + ttl / renewals_in_ttl;;) {
     while (held() && f.now() < due) co_await f.wait(due);  // its end wakes this
     // Rule 5: a late one is not even asked for; the tick reports it.
-    const auto remaining = renewed.own_end.remaining(f.now());
+    const auto remaining = own_end.remaining(f.now());
     if (!held() || remaining == 0us) co_return;
     due = f.now() + ttl / renewal_tries_in_ttl;
     // Its own transaction has the row locked: the statement could only wait.
@@ -37,11 +38,11 @@ task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant
     if (answer.result == outcome::yes) {
       // Rule 4: the time counts from the sending. A deadline that a caller has seen pass can't be moved.
       const auto margin = margin_for(ttl, services.shared.options.margin);
-      if (!renewed.own_end.extend(renewal.sent_at + ttl - margin)) co_return;
+      if (!own_end.extend(renewal.sent_at + ttl - margin)) co_return;
       due = renewal.sent_at + ttl / renewals_in_ttl;
     } else if (answer.result == outcome::no) {
       // If it has just expired, the tick reports that.
-      if (renewed.own_end.remaining(f.now()) == 0us) co_return;
+      if (own_end.remaining(f.now()) == 0us) co_return;
       services.grants.lost(renewed.shared_from_this(), loss_reason::taken_over, f.now());
       co_return;
     } else if (met_before || !met_row_lock) {  // a locked row is usually free at the next try

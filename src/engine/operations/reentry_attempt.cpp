@@ -75,10 +75,10 @@ void reentry_attempt::honour(instant now) const {
   if (const auto has = renewal_of(grant); terms_.renewal != has) {
     refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(terms_.renewal), name_of(has)));
   }
-  if (terms_.max_hold.count() > 0 && now + terms_.max_hold < grant.cap) {
-    refuse(fmt::format(
-        "max_hold = {} ms: the lease that is held {}", terms_.max_hold.count(),
-        grant.cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(grant.cap - now))));
+  const auto cap = grant.deadline == nullptr ? instant::max() : grant.deadline->cap;
+  if (terms_.max_hold.count() > 0 && now + terms_.max_hold < cap) {
+    refuse(fmt::format("max_hold = {} ms: the lease that is held {}", terms_.max_hold.count(),
+                       cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(cap - now))));
   }
   if (terms_.min_hold.count() == 0) return;
   const microseconds wanted = now - grant.asked_at + terms_.min_hold;
@@ -99,7 +99,7 @@ bool reentry_attempt::check(instant now) {
   // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction
   // ends, no other owner can be granted the key.
   if (services_.table.verified_here(*held_)) return false;
-  return held_->kind == lease_kind::expiring && held_->own_end.remaining(now) + margin < terms_.ttl;
+  return held_->kind == lease_kind::expiring && held_->deadline->own_end.remaining(now) + margin < terms_.ttl;
 }
 
 task<void> reentry_attempt::extend(flow& f) {

@@ -46,7 +46,7 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
   for (const auto& key : keys) {
     auto grant = keeping_.make_grant(services_, key, owner_, terms_);
     grant->nonce = nonce_;
-    services_.grants.make_room(*grant);
+    services_.grants.make_room(*grant, terms_.max_hold.count() > 0);
     grant->turn =
         services_.queue.try_enter(grant->key);  // if another thread has the turn, it gets the row after this one
     grant->pin = pin_.share();
@@ -84,9 +84,8 @@ void row_adoption::cancel(std::shared_ptr<grant> grant, instant now) noexcept {
   grant->turn.hand_on();
   // The connection of the application is unknown. If its commit may still come, the cancellation is repeated for a
   // while.
-  grant->lasting = unsure_;
   const auto end = unsure_ ? now + 10min : instant::max();
-  services_.background.cancel_later(std::move(grant), nullptr, end, now);
+  services_.background.cancel_later(std::move(grant), nullptr, end, now, unsure_);
 }
 
 }  // namespace dlock::engine

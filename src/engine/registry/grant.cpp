@@ -18,19 +18,21 @@ std::shared_ptr<grant> grant::alive() noexcept {
 }
 
 microseconds grant::remaining(instant now) noexcept {
-  if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return microseconds{0};
-  const auto kept = kind == lease_kind::session ? pin->deadline.remaining(now) : own_end.remaining(now);
+  if (state.load(std::memory_order_acquire) != grant_state::held) return microseconds{0};
+  if (deadline == nullptr) return pin->deadline.remaining(now);
+  const auto cap = deadline->cap;
+  if (now >= cap) return microseconds{0};
+  const auto kept = kind == lease_kind::session ? pin->deadline.remaining(now) : deadline->own_end.remaining(now);
   return cap == instant::max() ? kept : std::min(kept, microseconds{cap - now});
 }
 
 bool grant::outlives(instant now) noexcept {
-  return own_end.remaining(now) > microseconds{0} &&
-         (kind != lease_kind::session || pin->deadline.remaining(now) > microseconds{0});
+  return (kind == lease_kind::session ? pin->deadline : deadline->own_end).remaining(now) > microseconds{0};
 }
 
 loss_reason grant::why(instant now) noexcept {
   if (const auto known = reason.load(std::memory_order_acquire); known != loss_reason::none) return known;
-  if (now >= cap) return loss_reason::max_hold;
+  if (deadline != nullptr && now >= deadline->cap) return loss_reason::max_hold;
   if (kind == lease_kind::column) return loss_reason::unreachable;  // the engine renews it
   if (kind != lease_kind::session) return loss_reason::expired;
   const auto end = pin->why.load(std::memory_order_acquire);

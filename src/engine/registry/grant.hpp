@@ -62,12 +62,14 @@ enum class loss_notice : std::uint8_t {
 constexpr int renewals_in_ttl = 3;
 constexpr int renewal_tries_in_ttl = 12;
 
-/// The deadline of a lease that does not end with its session: by its own expiry or by max_hold. It leaves the heap
-/// before its grant is destroyed, because it is there only while the grant is held.
+/// What ends a lease apart from its session: a separate expiry, or max_hold. It leaves the heap before its grant is
+/// destroyed, because it is there only while the grant is held.
 struct grant_deadline {
   explicit grant_deadline(grant& whose) noexcept : of(whose) {}
 
   grant& of;
+  instant cap{instant::max()};                 // max_hold, from the grant on
+  trust own_end{};                             // of a separate expiry, from the grant on
   deadline_heap<grant_deadline>::link link{};  // guarded by the mutex of grant_lifecycle
   // If the engine renews the expiry in the row; guarded likewise:
   instant renews_at{instant::max()};  // when the first renewal is due; instant::max() once its task has begun
@@ -84,6 +86,7 @@ struct grant_deferral {
   /// release: its caller still waits for the result until then; `reported` once the result was reported.
   instant report_by = reported;
   bool cancels = false;     // it is cancelled by session and nonce; otherwise it is released by session and fence
+  bool lasting = false;     // cancel: no end of a connection makes it certain, so it is retried until give_up
   bool unanswered = false;  // release: an attempt of it may have been executed
   bool trusted = false;     // release: it was trusted when the release began
 };
@@ -113,9 +116,7 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<microseconds> min_hold{microseconds{0}};
   instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
-  instant cap{instant::max()};  // max_hold
-  trust own_end{};              // for a separate expiry
-  /// Made before the request if it has a separate deadline.
+  /// Made before the request if it has a separate expiry or max_hold; otherwise null.
   std::unique_ptr<grant_deadline> deadline{};
 
   /// The address of the lease that was granted, without those that entered again. A thread's own owner enters again
@@ -130,7 +131,6 @@ struct grant : std::enable_shared_from_this<grant> {
   bool renewable = false;  // renewal::manual
   bool in_order = false;   // fairness::fifo: others may have registered for it at any time
   bool fenced = true;      // capabilities::fence; otherwise `fence` names the grant, and is internal
-  bool lasting = false;    // its cancellation: no end of a connection makes it certain, so it is retried to the end
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_notice> notice{loss_notice::none};
 
@@ -162,7 +162,9 @@ struct grant : std::enable_shared_from_this<grant> {
     return false;
   }
   /// Whether it ends even while its owner waits for something else.
-  bool freed_by_time() const noexcept { return kind == lease_kind::expiring || cap != instant::max(); }
+  bool freed_by_time() const noexcept {
+    return deadline != nullptr && (kind == lease_kind::expiring || deadline->cap != instant::max());
+  }
   /// The fence for users: 0 if the store has none.
   std::uint64_t fence_shown() const noexcept { return fenced ? fence : 0; }
   /// A request about this grant.
@@ -190,10 +192,11 @@ struct grant : std::enable_shared_from_this<grant> {
   }
   /// When to give up a release that begins now: by then its expiry has freed the key.
   instant release_given_up(instant now) noexcept {
-    // The caller may have extended it. Before the caller has the lease, own_end has no limit.
-    const auto own = own_end.remaining(now);
-    const bool extended = kind != lease_kind::session && own != microseconds::max();
-    const auto longest = extended ? std::max(ttl, own) : ttl;
+    auto longest = ttl;
+    if (kind != lease_kind::session) {  // the caller may have extended it, once it had the lease
+      const auto own = deadline->own_end.remaining(now);
+      if (own != microseconds::max()) longest = std::max(longest, own);
+    }
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
   /// How long it can be trusted; 0 if it is lost.

@@ -315,8 +315,8 @@ class lease_fixture : public keeper_fixture {
     grant->owner = std::make_shared<engine::owner_state>();
     grant->ttl = 30s;
     grant->granted_at = clock.now();
-    grant->own_end.reset(clock.now() + 28500ms);
-    grants.make_room(*grant);
+    grants.make_room(*grant, false);
+    grant->deadline->own_end.reset(clock.now() + 28500ms);
     REQUIRE(grants.admit(grant, clock.now()));
     return grant;
   }
@@ -382,7 +382,7 @@ TEST_CASE_METHOD(lease_fixture,
   clock.advance(10s);
   CHECK(grants.tick(clock.now()) == clock.now() + 18500ms);  // the end of trust
   CHECK(begun == 1);
-  REQUIRE(lease->own_end.extend(clock.now() + 28500ms));  // as it does
+  REQUIRE(lease->deadline->own_end.extend(clock.now() + 28500ms));  // as it does
   clock.advance(20s);
   CHECK(grants.tick(clock.now()) == clock.now() + 8500ms);
   CHECK(made == 1);
