@@ -47,7 +47,7 @@ class starvation_detector {
 
   void polled(const seen& holder, instant now) noexcept;
   /// How long it waited for the answer to a poll.
-  void poll_took(microseconds time) noexcept { far_ = time >= tenure_gap; }
+  void poll_took(microseconds time) noexcept { far_ = time >= tenure_yield / 8; }
   /// The store has notified it that the key may be free, and may have notified others as well.
   void notified() noexcept { races_ = true; }
   void paused() noexcept { insisted_ = 0; }
@@ -60,8 +60,8 @@ class starvation_detector {
   /// How often the waiter saw the key change hands.
   unsigned passed_over() const noexcept { return passed_over_; }
   /// Whether it sends another take though the key was held; counts the takes since the last pause. A process that takes
-  /// the key again and again yields it for tenure_yield. A take that follows a poll comes too late for that if each of
-  /// them takes half that time, and so does one that follows a notification, which nearer waiters get sooner.
+  /// the key again and again yields it for tenure_yield. A pause, a poll and a take that fit in there by chance alone
+  /// are too slow, and so is a take that follows a notification, which nearer waiters get sooner.
   bool insists(instant now) noexcept;
   /// How long it lets others ask first after a notification. `rivals`: tenure_tracker::rivals().
   microseconds courtesy(unsigned rivals) const noexcept {
