@@ -331,7 +331,8 @@ void application::nest(const lease& outer) {
   auto how = fit(options_by_chance(), {key});
   if (often(50)) how.wait = std::chrono::milliseconds{scene_.in.random.between(1'000, 8'000)};
   const auto& grant = grant_of(outer);
-  const bool certain = grant->kind != lease_kind::expiring && (grant->deadline == nullptr || grant->deadline->cap == instant::max());
+  const bool certain =
+      grant->kind != lease_kind::expiring && (grant->deadline == nullptr || grant->deadline->cap == instant::max());
   if (scene_.how.before_nested > 0) linger(scene_.how.before_nested);
   asking now(*this, key, true);
   auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain, *how.wait);

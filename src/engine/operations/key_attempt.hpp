@@ -134,8 +134,8 @@ class key_attempt {
   bool polled_ = false;   // nothing was sent since the answer to the last poll
   ours ours_ = ours::no;  // granted at the server, and not admitted here yet
   session_pin pin_{};
-  std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
-  row_attempt row_attempt_{};       // while a grant of a row may be in no book
+  std::shared_ptr<grant> asked_{};  // the grant that is requested; it has the pin
+  row_attempt row_attempt_{};       // while a grant of a row may be in no registry
   instant trusted_until_{};
   statement statement_{};
   // A transaction in which a dead holder has verified its lease (rule 2).

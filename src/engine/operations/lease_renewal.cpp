@@ -15,12 +15,12 @@ task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant
   bool met_row_lock = false;  // the last renewal did
   statement renewal;
   for (auto due = renewed.granted_at + ttl / renewals_in_ttl;;) {
-    while (held() && f.now() < due) co_await f.wait(due);  // its end wakes this
-    // Rule 5: a late one is not even asked for; the tick reports it.
+    while (held() && f.now() < due) co_await f.wait(due);  // the end of the grant wakes this
+    // Rule 5: a late renewal is not sent. The tick reports the loss.
     const auto remaining = own_end.remaining(f.now());
     if (!held() || remaining == 0us) co_return;
     due = f.now() + ttl / renewal_tries_in_ttl;
-    // Its own transaction has the row locked: the statement could only wait.
+    // A transaction of this process has the row locked, so the statement could only wait.
     if (services.table.pinned_by_transaction(renewed)) continue;
 
     renewal.priority = priority::extends;
