@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,16 @@ class key_notes {
   void set_taken(std::string_view key, bool taken) noexcept {
     note(key, [taken](noted& of) { of.taken = taken; });
   }
+  /// Notes the fence that a poll has shown to a waiter. Fences only grow. Returns whether the key is watched.
+  bool set_polled(std::string_view key, std::uint64_t fence) noexcept {
+    return note(key, [fence](noted& of) { of.polled = std::max(of.polled, fence); });
+  }
+  /// Returns the last fence that a poll has shown; 0 if there was no poll.
+  std::uint64_t polled(std::string_view key) noexcept {
+    std::uint64_t fence = 0;
+    note(key, [&fence](const noted& of) { fence = of.polled; });
+    return fence;
+  }
   /// Returns whether the key is watched.
   bool set_released(std::string_view key) noexcept {
     const bool watched = note(key, [](noted& of) { of.released = true; });
@@ -86,6 +97,7 @@ class key_notes {
   struct noted {
     bool taken = false;
     bool released = false;
+    std::uint64_t polled = 0;
   };
   template <class Change>
   bool note(std::string_view key, Change change) noexcept {

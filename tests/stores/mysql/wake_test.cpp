@@ -222,6 +222,47 @@ TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key w
   CHECK(eventually([&] { return second.listener.yes > second_before; }));
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: who was woken and gets the key does not sleep again") {
+  const auto fence = holder.acquire("k");
+  lock_service locks(fixture.url(), patient());
+  auto waits = std::async(std::launch::async, [&] { return locks.acquire("k"); });
+  REQUIRE(eventually([&] { return wake_ids().size() == 1 && !sleeper(wake_ids().front()).empty(); }));
+  const auto wake_id = wake_ids().front();
+  // It has polled once more since it is registered.
+  auto before = locks.statements();
+  REQUIRE(eventually([&] {
+    std::this_thread::sleep_for(50ms);
+    return std::exchange(before, locks.statements()) == before;
+  }));
+  CHECK(release_and_wake(holder, fence).waiters == 1);
+  const auto held = waits.get();
+  CHECK(locks.statements() == before + 1);
+  CHECK(eventually([&] { return wake_ids().empty(); }));
+  CHECK(sleeper(wake_id).empty());
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a KILL that was meant for a wait that has ended wakes the next waiter") {
+  waiting_store next(fixture);
+  bool passed_on = false;
+  for (int i = 0; i != 10 && !passed_on; ++i) {  // it comes soon after, as a rule
+    const auto fence = holder.acquire("k");
+    waiting_store first(fixture);
+    REQUIRE(first.works());
+    REQUIRE(next.works());
+    const auto rows = wake_ids();
+    REQUIRE(rows.size() == 2);
+    const auto chosen = sleeper(rows.back());
+    REQUIRE_FALSE(chosen.empty());
+    first.unwatch();
+    REQUIRE(eventually([&] { return wake_ids().size() == 1; }));
+    const auto before = kills();
+    REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+    root.run("KILL QUERY " + chosen);
+    passed_on = eventually([&] { return kills() == before + 2; }, 500ms);
+  }
+  CHECK(passed_on);
+}
+
 TEST_CASE_METHOD(wake_fixture,
                  "wake: a user who may not end a stranger's statement releases, and the waiter polls again") {
   {

@@ -25,6 +25,7 @@ constexpr auto grace = 5s;
 /// A sleep that failed earlier than this would fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
+constexpr int most_releases = 3;
 /// The suffix of the lock that the process has as long as it waits.
 constexpr std::string_view held_suffix = ".p";
 
@@ -99,18 +100,26 @@ void parked_connection::leave_to_parent() noexcept {
   static_cast<void>(helper_.release());
 }
 
+bool parked_connection::free_wake_id(fault& why) {
+  // A late KILL may end this statement, too.
+  for (int tries = 0; has_wake_id_ && tries != most_releases; ++tries) {
+    const auto said =
+        parked_->query("DO RELEASE_LOCK(" + wake_id_name() + ")", "release the wake id", nullptr, nullptr, why);
+    if (said != outcome::yes && !parked_->usable()) return broken(why);
+    has_wake_id_ = said != outcome::yes;
+  }
+  return !has_wake_id_ || broken(why);
+}
+
 /// Sleeps by waiting for the lock that the other connection has. Once another connection sees that the wake id is held,
 /// KILL QUERY ends the sleep. SLEEP() would do the same, but all sleeps of a MariaDB server share one mutex: a KILL of
 /// one sleeper may delay every KILL and every new connection by 2 s.
+///
+/// MariaDB executes the rest of the statement after KILL QUERY, and so frees the wake id itself; MySQL does not.
 bool parked_connection::sleep(fault& why) {
-  if (has_wake_id_ &&
-      parked_->query("DO RELEASE_LOCK(" + wake_id_name() + ")", "release the wake id", nullptr, nullptr, why) !=
-          outcome::yes &&
-      !parked_->usable()) {
-    return broken(why);
-  }
-  const auto sql =
-      fmt::format("SELECT GET_LOCK({}, 0), GET_LOCK({}, {})", wake_id_name(), wake_id_name(held_suffix), slice.count());
+  if (!free_wake_id(why)) return false;
+  const auto sql = fmt::format("SELECT GET_LOCK({0}, 0), GET_LOCK({1}, {2}), RELEASE_LOCK({0})", wake_id_name(),
+                               wake_id_name(held_suffix), slice.count());
   if (!send_mysql(parked_->handle(), sql, "wait", why)) return broken(why);
   has_wake_id_ = sleeps_ = true;
   sleeps_until_ = clock::now() + slice;
@@ -142,6 +151,7 @@ parked_connection::sleep_end parked_connection::read_end() {
   const bool said = read_mysql(parked_->handle(), "wait", &rows, why);
   sleeps_ = false;
   if (!said && why.connection) return sleep_end::broken;
+  if (said && !rows.empty() && rows.at(0).at(2) == "1") has_wake_id_ = false;
   constexpr int interrupted = 1317;
   const auto waited = said && !rows.empty() ? rows.at(0).at(1) : std::nullopt;
   if (waited == "1") return sleep_end::broken;  // the other connection has ended

@@ -50,6 +50,8 @@ class parked_connection {
   /// Begins to sleep, and returns once other connections can see that.
   bool sleep(fault& why);
   bool sleeps() const noexcept { return sleeps_; }
+  /// Frees the wake id, so that no release takes this process for one that sleeps. Precondition: it does not sleep.
+  bool free_wake_id(fault& why);
   /// While it sleeps, a descriptor that is readable when the sleep has ended; otherwise -1.
   int descriptor() noexcept { return sleeps_ ? mysql_socket(parked_->handle()) : -1; }
   /// By this time the sleep has ended, or the connection is broken.

@@ -26,6 +26,11 @@ constexpr auto dead_rows_every = 60s;
 /// soon after.
 constexpr std::size_t many_keys = 64;
 constexpr auto look_soon = 100ms;
+/// A listener that was notified takes its key, as a rule, and then there is nothing to sleep for. So the thread sleeps
+/// again only when the take is refused, or after this time.
+constexpr auto settling = 10ms;
+/// A release that has read a row sends its KILL no later than this after the row was deleted, as a rule.
+constexpr auto late_kill = 100ms;
 /// How many keys one check lets others take first. The rest has to wait for the next check.
 constexpr std::size_t most_let_first = 16;
 /// How many checks in a row may find keys free without a wake-up; a release and a check may cross. They count only if
@@ -48,7 +53,6 @@ void parked_waiters::entered(place at) {
     about.missed = false;
     about.stale = notes_.begin(at->first) && about.registered;
   }
-  look_at_ = {};
   change_entries();
 }
 
@@ -62,6 +66,12 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
   for (std::size_t i = 0; i != requests.size(); ++i) {
     if (replies[i].result != outcome::yes) continue;
     switch (requests[i].action) {
+      case verb::poll:
+        if (notes_.set_polled(requests[i].resource, replies[i].holder.fence) && settles_) {
+          asked_again_ = true;
+          changed_.raise();
+        }
+        break;
       case verb::take:
       case verb::insert:
       case verb::take_over: notes_.set_taken(requests[i].resource, true); break;
@@ -80,12 +90,13 @@ void parked_waiters::wait(clock::time_point until) {
   std::array<pollfd, 2> watched{{{changed_.descriptor(), POLLIN, 0}, {link_.descriptor(), POLLIN, 0}}};
   wait_for(watched, until);
   if (!link_.sleeps()) return;
-  if (watched[1].revents != 0 ? !awake() : clock::now() >= link_.latest_end()) lost();
+  if (watched[1].revents != 0 ? !awake() || !wake_next_of_left() : clock::now() >= link_.latest_end()) lost();
 }
 
 parked_waiters::clock::time_point parked_waiters::next(clock::time_point served) const {
   const bool wanted =
       std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return !each.second.listeners.all.empty(); });
+  if (wanted && settles_) return settles_until_;
   if (!wanted || !link_.sleeps()) return served;  // a row must still be deleted
   return std::min({look_at_, second_look_at_, link_.latest_end()});
 }
@@ -104,21 +115,60 @@ bool parked_waiters::serve(const std::stop_token& stop) {
   const bool rung = std::exchange(killed_, false), many = keys_.size() > many_keys;
   // Somebody may wait for the key, so the check comes before the next sleep.
   if (rung && !many && !look(clock::now(), look_at::all_keys, true)) return false;
-  if (std::exchange(entries_change_, false) && (!leave_old() || !enter_new() || !enter_held())) return false;
+  if (rung_awake_ && !at_server([this](fault& why) { return link_.free_wake_id(why); })) return false;
+  if (std::exchange(entries_change_, false)) {
+    settles_ = false;
+    if (!leave_old() || !enter_new() || !enter_held()) return false;
+  }
   if (keys_.empty()) return true;
   if (!link_.sleeps()) {
-    if (!at_server([this](fault& why) { return link_.sleep(why); })) return false;
-    new_sleep_ = true;
-    look_at_ = {};
+    if (settles(clock::now())) return true;
+    if (!fall_asleep()) return false;
     if (rung && many) {
       if (!look_for_free()) return false;
       look_at_ = clock::now() + look_soon;
     }
   }
+  inform_new();
   const auto now = clock::now();
   if (now >= look_at_ && !look(now)) return false;
   if (now >= second_look_at_ && !look(now, look_at::second_keys)) return false;
   return drop_dead_rows(now);
+}
+
+/// Whether a listener that was notified may be taking its key.
+bool parked_waiters::settles(clock::time_point now) {
+  settles_ = settles_ && now < settles_until_ && !asked_again_;
+  return settles_;
+}
+
+/// Called before the listener of a free key is notified.
+void parked_waiters::begin_settling() {
+  asked_again_ = false;
+  settles_until_ = clock::now() + settling;
+  settles_ = true;
+}
+
+bool parked_waiters::any_informed() const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [](const auto& each) { return each.second.registered && each.second.listeners.informed; });
+}
+
+/// Keys that are known to be waited for are checked once it sleeps: a KILL may have come too early.
+bool parked_waiters::fall_asleep() {
+  if (!at_server([this](fault& why) { return link_.sleep(why); })) return false;
+  rung_awake_ = false;
+  new_sleep_ = any_informed();
+  if (new_sleep_) look_at_ = {};
+  return true;
+}
+
+/// Notifies listeners that don't know yet that notifications work, and poll now.
+void parked_waiters::inform_new() {
+  for (auto& [key, about] : keys_) {
+    if (about.registered && !about.stale && !about.listeners.all.empty() && !about.listeners.informed)
+      about.listeners.notify(true);
+  }
 }
 
 /// `lacks_table`: the waiter table does not fit, which has been reported.
@@ -161,7 +211,8 @@ bool parked_waiters::connected(const std::stop_token& stop) {
 
 void parked_waiters::close() noexcept {
   link_.close();
-  killed_ = false;
+  killed_ = rung_awake_ = settles_ = false;
+  left_.clear();
   entries_change_ = true;  // nobody holds the wake id in their rows any more
 }
 
@@ -170,6 +221,7 @@ void parked_waiters::close() noexcept {
 bool parked_waiters::enter_new() {
   std::string rows;
   const auto now = clock::now();
+  const bool others = any_informed();
   for (auto& [key, about] : keys_) {
     if (about.registered || about.listeners.all.empty()) continue;
     const bool first = rows.empty();
@@ -183,8 +235,9 @@ bool parked_waiters::enter_new() {
     about.held = {};
   }
   if (rows.empty()) return true;
-  look_at_ = {};
-  look_after_ = first_look;
+  // The listeners poll as soon as they know that notifications work.
+  look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
+  look_after_ = 4 * first_look;
   return ask(sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())}, {"new_waiters", rows}}),
              "enter a waiter", nullptr);
 }
@@ -266,8 +319,9 @@ bool parked_waiters::look_for_cycles(clock::time_point now) {
 }
 
 /// Deletes the rows of keys that nobody watches any more, and stale rows. Until its row is deleted, a release may have
-/// taken this process for the next waiter; then this wakes the one behind it.
-bool parked_waiters::leave_old() {
+/// taken this process for the next waiter; then this wakes the one behind it. If this process sleeps on, it learns that
+/// from the KILL; if one has just come, for the only key, that was it.
+bool parked_waiters::leave_old(bool ends) {
   std::string left, woken;
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& [key, about] = *at;
@@ -290,7 +344,22 @@ bool parked_waiters::leave_old() {
            "remove a waiter", nullptr)) {
     return false;
   }
-  return (left.empty() || wake_next(left, false)) && (woken.empty() || wake_next(woken, true));
+  const bool learns = !ends && (link_.sleeps() || rung_awake_);
+  if (!left.empty() && !learns && !wake_next(left, false)) return false;
+  if (!left.empty() && learns && link_.sleeps()) {
+    const auto now = clock::now();
+    if (now - left_at_ > late_kill) left_.clear();
+    append_literal(left_, left);
+    left_at_ = now;
+  }
+  return woken.empty() || wake_next(woken, true);
+}
+
+/// The KILL that has ended the sleep may have come for a key that this process had left.
+bool parked_waiters::wake_next_of_left() {
+  const auto left = std::exchange(left_, {});
+  if (left.empty() || clock::now() - left_at_ > late_kill) return true;
+  return wake_next(left, false);
 }
 
 /// Wakes the next waiters of these keys. `held_too`: even of those that are not free, because their holder may not know
@@ -325,8 +394,12 @@ bool parked_waiters::awake() {
   for (auto& [key, about] : keys_) about.was_rung = true;
   if (keys_.size() == 1) {  // the wake-up can only be for this key
     killed_ = false;
+    rung_awake_ = true;
     auto& about = keys_.begin()->second;
-    if (about.listeners.informed) about.listeners.notify(true);
+    if (about.listeners.informed) {
+      begin_settling();
+      about.listeners.notify(true);
+    }
   }
   return true;
 }
@@ -374,7 +447,8 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
     }
     // A wake-up for this key may have come before the sleep that it should end.
     const auto fence = unsigned_of(row.at(3));
-    const bool other = new_sleep && about.listeners.informed && about.fence != 0 && about.fence != fence;
+    const auto seen = std::max(about.fence, notes_.polled(found->first));
+    const bool other = new_sleep && about.listeners.informed && seen != 0 && fence != 0 && seen != fence;
     about.fence = fence;
     if (released && known && !rung && !sql_.others_first.empty() && about.listeners.informed &&
         row.at(4).value_or("0") != "1") {
@@ -451,7 +525,7 @@ void parked_waiters::wind_up() noexcept {
     if (link_.can_ask()) {
       for (auto& [key, about] : keys_) about.listeners.all.clear();
       link_.end_sleep();
-      leave_old();
+      leave_old(true);
     }
   } catch (const std::exception&) {
     // no memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -69,7 +70,13 @@ class parked_waiters final : public key_waiters<parked_key> {
   void hear_notes() DLOCK_REQUIRES(mutex_);
   bool connected(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool enter_new() DLOCK_REQUIRES(mutex_);
-  bool leave_old() DLOCK_REQUIRES(mutex_);
+  bool fall_asleep() DLOCK_REQUIRES(mutex_);
+  void inform_new() DLOCK_REQUIRES(mutex_);
+  bool any_informed() const DLOCK_REQUIRES(mutex_);
+  void begin_settling() DLOCK_REQUIRES(mutex_);
+  bool settles(clock::time_point now) DLOCK_REQUIRES(mutex_);
+  bool wake_next_of_left() DLOCK_REQUIRES(mutex_);
+  bool leave_old(bool ends = false) DLOCK_REQUIRES(mutex_);
   bool enter_held() DLOCK_REQUIRES(mutex_);
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
       DLOCK_REQUIRES(mutex_);
@@ -91,8 +98,14 @@ class parked_waiters final : public key_waiters<parked_key> {
   waiter_table table_;
   // The thread's:
   parked_connection link_{};
-  bool new_sleep_ = false;       // no key was checked since it began
-  bool killed_ = false;          // KILL ended its last sleep
+  bool new_sleep_ = false;   // no key was checked since it began
+  bool killed_ = false;      // KILL ended its last sleep
+  bool rung_awake_ = false;  // likewise, for its only key, and the next sleep has not begun
+  clock::time_point settles_until_{};
+  std::atomic<bool> settles_{false};      // a listener that was notified may be taking its key
+  std::atomic<bool> asked_again_{false};  // it has polled since
+  std::string left_{};  // keys whose rows were deleted without a check for the waiter behind, as an IN has them
+  clock::time_point left_at_{};
   bool entries_change_ = false;  // a row may have to be written or deleted
   clock::time_point look_at_{};
   clock::time_point second_look_at_{};
