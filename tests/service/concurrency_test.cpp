@@ -153,8 +153,8 @@ class thread_counter final : public environment {
       --*running;
     });
   }
-  bool settles_at(int expected) const {
-    return eventually([&] { return *running_ == expected; });
+  bool settles_at(int least, int most) const {
+    return eventually([&] { return *running_ >= least && *running_ <= most; });
   }
 
  private:
@@ -163,20 +163,22 @@ class thread_counter final : public environment {
 
 }  // namespace
 
-TEST_CASE("threads: a service has three, and a fourth from its first asynchronous call on") {
+TEST_CASE(
+    "threads: an engine, a notifier, a worker for each connection, and handlers from the first asynchronous call on") {
   thread_counter threads;
   {
     lock_service locks(std::make_shared<stores::memory_store>(), {.connections = 1, .time = &threads});
     const auto held = locks.acquire("held");  // the threads that connect end then
-    CHECK(threads.settles_at(3));             // the engine, the notifier, a worker
+    // A second worker, for the connection of renewals, is there if the first one was not asleep again in time.
+    CHECK(threads.settles_at(3, 4));
     for (const char* key : {"first", "second"}) {
       std::promise<void> done;
       locks.async_acquire(key, {}, [&](const std::exception_ptr&, const lease&) { done.set_value(); });
       done.get_future().wait();
-      CHECK(threads.settles_at(4));  // and that of handlers
+      CHECK(threads.settles_at(4, 5));
     }
   }
-  CHECK(threads.settles_at(0));
+  CHECK(threads.settles_at(0, 0));
 }
 
 TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[T68]") {
