@@ -392,7 +392,7 @@ void registered_waiters::look_for_cycles() {
   const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return;
   round_trip(
-      [](server& to) {
+      [mine = wake_id(), &process = process_](server& to) {
         cycles_seen all;
         for (const auto& [key, rows] : to.waiters.all()) {
           for (const auto& row : rows) {
@@ -405,6 +405,9 @@ void registered_waiters::look_for_cycles() {
         for (const auto& [key, row] : to.data.locks()) {
           if (row.session && !to.data.over(row, to.clock())) all.grants[key] = {row.session, row.fence};
         }
+        // Here, because a cycle may dissolve while the answer travels.
+        if (to.data.observer && !cycles::find_cycles(all.waiters, all.grants, mine).to_break.empty())
+          to.data.observer->cycle_told(process);
         return all;
       },
       [this](const cycles_seen& all) { found(all); });
@@ -415,7 +418,6 @@ void registered_waiters::found(const cycles_seen& all) {
   for (const auto& cycle : found.to_break) {
     const auto at = keys_.find(cycle.waits_for);
     if (at == keys_.end() || at->second.listeners.empty()) continue;
-    if (auto* const sees = by_.to().data.observer) sees->cycle_told(process_);
     at->second.listeners.front()->closes_cycle(cycle.held, cycle.others);
   }
   if (!found.to_ask.empty()) {

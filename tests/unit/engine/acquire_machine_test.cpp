@@ -408,8 +408,8 @@ std::vector<step> steps_of_starving(acquire_machine::settings how, microseconds 
 TEST_CASE(
     "acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late") {
   using enum step;
-  CHECK(steps_of_starving(waiting(), 5ms - 1us) == std::vector<step>{poll, poll, poll, poll});
-  CHECK(steps_of_starving(waiting(), 5ms) == std::vector<step>{poll, take, take, take, take,  //
+  CHECK(steps_of_starving(waiting(), 2500us - 1us) == std::vector<step>{poll, poll, poll, poll});
+  CHECK(steps_of_starving(waiting(), 2500us) == std::vector<step>{poll, take, take, take, take,  //
                                                                poll, take, take, take, take,  //
                                                                poll, take, take, take, take,  //
                                                                poll, take, take, take, take});
