@@ -410,9 +410,9 @@ TEST_CASE(
   using enum step;
   CHECK(steps_of_starving(waiting(), 2500us - 1us) == std::vector<step>{poll, poll, poll, poll});
   CHECK(steps_of_starving(waiting(), 2500us) == std::vector<step>{poll, take, take, take, take,  //
-                                                               poll, take, take, take, take,  //
-                                                               poll, take, take, take, take,  //
-                                                               poll, take, take, take, take});
+                                                                  poll, take, take, take, take,  //
+                                                                  poll, take, take, take, take,  //
+                                                                  poll, take, take, take, take});
 }
 
 namespace {
