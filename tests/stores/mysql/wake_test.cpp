@@ -222,6 +222,19 @@ TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key w
   CHECK(eventually([&] { return second.listener.yes > second_before; }));
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: a process has a row only once a release can see that it sleeps") {
+  holder.acquire("k");
+  const auto rows = "SELECT IS_USED_LOCK(CONCAT('dlock.', HEX(wake_id))) FROM " + table("waiter");
+  for (int i = 0; i != 20; ++i) {
+    waiting_store waiter(fixture);
+    decltype(root.rows(rows)) found;
+    REQUIRE(eventually([&] { return !(found = root.rows(rows)).empty(); }));
+    CHECK(found.at(0).at(0).has_value());
+    waiter.unwatch();
+    REQUIRE(eventually([&] { return root.rows(rows).empty(); }));
+  }
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and gets the key does not sleep again") {
   const auto fence = holder.acquire("k");
   lock_service locks(fixture.url(), patient());

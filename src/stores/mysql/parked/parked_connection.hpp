@@ -39,6 +39,10 @@ class parked_connection {
   bool ask(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
     return helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
   }
+  /// Likewise. Sets the number of rows that were changed.
+  bool change(const std::string& sql, const char* doing, std::uint64_t& rows, fault& why) {
+    return helper_->query(sql, doing, nullptr, &rows, why) == outcome::yes;
+  }
   /// The connection that ask() uses.
   mysql_connection& helper() noexcept { return *helper_; }
   /// Ends the sleep of another process, whose connection number ask() has just read.
@@ -47,9 +51,13 @@ class parked_connection {
   bool usable() const noexcept { return helper_->usable(); }
   bool can_ask() noexcept { return helper_ != nullptr && helper_->alive(); }
 
-  /// Begins to sleep, and returns once other connections can see that.
+  /// Begins to sleep, which other connections see soon after.
   bool sleep(fault& why);
+  /// Returns once they see it, or the sleep is over.
+  bool confirm(fault& why);
   bool sleeps() const noexcept { return sleeps_; }
+  /// The number of the connection that sleeps.
+  std::uint64_t sleeper() const noexcept { return parked_->identity().id; }
   /// Frees the wake id, so that no release takes this process for one that sleeps. Precondition: it does not sleep.
   bool free_wake_id(fault& why);
   /// While it sleeps, a descriptor that is readable when the sleep has ended; otherwise -1.
@@ -67,12 +75,11 @@ class parked_connection {
 
  private:
   std::string wake_id_name(std::string_view suffix = {}) const;
-  bool confirm(fault& why);
 
   base::mutex replaced_{};  // locked while the connections are made and ended, and by interrupt()
   std::unique_ptr<mysql_connection> parked_{};
   std::unique_ptr<mysql_connection> helper_{};
-  bool sleeps_ = false;       // and other connections can see it
+  bool sleeps_ = false;
   bool has_wake_id_ = false;  // it may hold the wake id, which must be freed before the next sleep
   id128 wake_id_{};
   clock::time_point sleeps_until_{};

@@ -37,6 +37,7 @@ constexpr std::size_t most_let_first = 16;
 /// they come shortly after each other, because a network that stalls may hold up the wake-ups of many keys.
 constexpr unsigned most_missed = 5;
 constexpr auto between_missed = 1s;
+constexpr auto enter_it = "enter a waiter";
 
 }  // namespace
 
@@ -116,14 +117,17 @@ bool parked_waiters::serve(const std::stop_token& stop) {
   // Somebody may wait for the key, so the check comes before the next sleep.
   if (rung && !many && !look(clock::now(), look_at::all_keys, true)) return false;
   if (rung_awake_ && !at_server([this](fault& why) { return link_.free_wake_id(why); })) return false;
-  if (std::exchange(entries_change_, false)) {
-    settles_ = false;
-    if (!leave_old() || !enter_new() || !enter_held()) return false;
-  }
+  const bool changed = std::exchange(entries_change_, false);
+  if (changed) settles_ = false;
+  if (changed && !leave_old()) return false;
   if (keys_.empty()) return true;
-  if (!link_.sleeps()) {
-    if (settles(clock::now())) return true;
-    if (!fall_asleep()) return false;
+  const bool falls_asleep = !link_.sleeps();
+  if (falls_asleep && settles(clock::now())) return true;
+  if (falls_asleep && !fall_asleep()) return false;
+  bool seen_asleep = false;
+  if (changed && (!enter_new(seen_asleep) || !enter_held())) return false;
+  if (falls_asleep) {
+    if (!seen_asleep && !at_server([this](fault& why) { return link_.confirm(why); })) return false;
     if (rung && many) {
       if (!look_for_free()) return false;
       look_at_ = clock::now() + look_soon;
@@ -218,8 +222,10 @@ void parked_waiters::close() noexcept {
 
 /// Inserts the rows of new keys. A wait has its place from its beginning on, also if another process passed it over and
 /// has deleted its row.
-bool parked_waiters::enter_new() {
+/// `seen_asleep`: there were any, and other connections see that this process sleeps.
+bool parked_waiters::enter_new(bool& seen_asleep) {
   std::string rows;
+  std::vector<std::string> keys;
   const auto now = clock::now();
   const bool others = any_informed();
   for (auto& [key, about] : keys_) {
@@ -229,6 +235,7 @@ bool parked_waiters::enter_new() {
     rows += fmt::format("{}SELECT {}{},{}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
                         first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "",
                         waited.count(), first ? " AS waited" : "");
+    keys.push_back(key);
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
@@ -238,8 +245,26 @@ bool parked_waiters::enter_new() {
   // The listeners poll as soon as they know that notifications work.
   look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
   look_after_ = 4 * first_look;
-  return ask(sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())}, {"new_waiters", rows}}),
-             "enter a waiter", nullptr);
+  const auto text = sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())},
+                                                   {"new_waiters", rows},
+                                                   {"sleeper", std::to_string(link_.sleeper())}});
+  if (!at_server([&](fault& why) {
+        std::uint64_t done = 0;
+        if (!link_.change(text, enter_it, done, why)) return false;
+        // The sleep begins on another connection, which may be slower.
+        if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
+        seen_asleep = done != 0;
+        return true;
+      })) {
+    return false;
+  }
+  if (seen_asleep) return true;
+  // The sleep is over already.
+  for (const auto& key : keys) {
+    if (const auto found = keys_.find(key); found != keys_.end()) found->second.registered = false;
+  }
+  change_entries();
+  return true;
 }
 
 /// Writes the locks that threads hold while they wait for the keys. The last process to write closes a deadlock cycle,

@@ -69,7 +69,7 @@ class parked_waiters final : public key_waiters<parked_key> {
   void change_entries() noexcept DLOCK_REQUIRES(mutex_);
   void hear_notes() DLOCK_REQUIRES(mutex_);
   bool connected(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
-  bool enter_new() DLOCK_REQUIRES(mutex_);
+  bool enter_new(bool& seen_asleep) DLOCK_REQUIRES(mutex_);
   bool fall_asleep() DLOCK_REQUIRES(mutex_);
   void inform_new() DLOCK_REQUIRES(mutex_);
   bool any_informed() const DLOCK_REQUIRES(mutex_);

@@ -45,6 +45,7 @@ constexpr const char* enter_sql = R"(
 INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.wake_id}, {waiter.session_id})
 SELECT new_key, {now} - waited, :wake_id, new_session
 FROM (:new_waiters) new_waiters
+WHERE IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) = :sleeper
 )";
 
 constexpr const char* leave_sql = R"(

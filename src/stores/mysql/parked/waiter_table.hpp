@@ -26,7 +26,7 @@ struct waiter_sql {
   std::string fits{};
   /// Fails if the table lacks a column other than {and_held}.
   std::string fits_without_held{};
-  std::string enter{};
+  std::string enter{};  ///< does nothing unless the process sleeps, on the connection of that number
   std::string leave{};
   /// For the keys of this process's rows: the key, whether it is free, whether its holder is dead, and the fence (0 if
   /// unknown).
