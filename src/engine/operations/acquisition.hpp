@@ -102,13 +102,13 @@ class acquisition final : private frame_storage<key_acquire::frames_in_queue>,
   acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
               bool poll_first = false)
       : key_acquire(services, key, std::move(request), woken, poll_first),
-        coroutine_operation<void>(in != nullptr ? std::span<std::byte>(*in) : room_in_queue(), woken, &run_in,
-                                  static_cast<key_acquire*>(this)) {}
+        coroutine_operation<void>(
+            in != nullptr ? std::span<std::byte>(*in) : std::span<std::byte>(static_cast<frame_storage&>(*this)), woken,
+            &run_in, static_cast<key_acquire*>(this)) {}
 
   acquired result(instant) noexcept { return take(); }
 
  private:
-  std::span<std::byte> room_in_queue() noexcept { return static_cast<frame_storage<frames_in_queue>&>(*this); }
   static task<void> run_in(flow& f, key_acquire* of) { return of->run(f); }
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 std::string hex(std::string_view bytes) {
   std::string text;
-  for (const unsigned char each : bytes) text += fmt::format("{:02x}", each);
+  for (const char each : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(each));
   return text;
 }
 
