@@ -81,6 +81,8 @@ class acquire_machine {
   std::chrono::microseconds pause_if_registered(instant now) const noexcept {
     return retries_.pause_if_registered(starvation_.until_relied_on(now));
   }
+  /// Likewise: the release of the grant that was polled last looks for waiters.
+  bool relies_on_release(instant now) const noexcept { return starvation_.until_relied_on(now).count() <= 0; }
   /// A take no longer has to yield to waiters that have waited longer.
   bool overtakes() const noexcept { return overtakes_; }
   /// Whether the last poll saw no holder, but an open transaction has the row of the key locked.

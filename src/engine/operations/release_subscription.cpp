@@ -78,12 +78,14 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
   // A limit counts pauses as the policy asks for them.
   if (!services_.caps.wakes_one || !machine.waits_for_holder() || request.terms.retry.limited())
     return now + machine.pause();
-  // In order, a waiter registers at once, because its place is that of its registration.
-  if (!request.in_order() && first_pause_ == instant{}) {
+  // In order, a waiter registers at once, because its place is that of its registration; and where the holder had to
+  // wait itself, because then the key is not free soon.
+  const bool at_once = request.in_order() || machine.relies_on_release(now);
+  if (first_pause_ == instant{}) {
     first_pause_ = now;
-    return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
+    if (!at_once) return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
   }
-  if (request.in_order() || now + machine.pause() >= first_pause_ + quiet_without_waiters) {
+  if (at_once || now + machine.pause() >= first_pause_ + quiet_without_waiters) {
     begin(key, session, request.in_order(), now);
   }
   if (key_ != nullptr && key.row() != nullptr) saw(machine.holder());

@@ -66,6 +66,17 @@ struct wake_fixture {
   long kills() { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); }
 };
 
+/// How many statements a service has sent that now sends no more: its waiter has polled once more after it was
+/// registered.
+std::uint64_t settled_statements(lock_service& of) {
+  auto sent = of.statements();
+  REQUIRE(eventually([&] {
+    std::this_thread::sleep_for(50ms);
+    return std::exchange(sent, of.statements()) == sent;
+  }));
+  return sent;
+}
+
 }  // namespace
 
 TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of a dead waiter is in the way") {
@@ -235,18 +246,31 @@ TEST_CASE_METHOD(wake_fixture, "wake: a process has a row only once a release ca
   }
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: who finds that the holder had to wait itself is registered at once") {
+  REQUIRE(answer(holder.release("k", holder.acquire("k"))) == outcome::yes);
+  const auto statements = [&](bool holder_waited) {
+    holder.nonce += holder.nonce % 2 == (holder_waited ? 0 : 1) ? 0 : 1;  // the next one is odd, or even
+    const auto fence = holder.acquire("k");
+    REQUIRE((holder.nonce % 2 != 0) == holder_waited);
+    lock_service locks(fixture.url(), patient());
+    auto waits = std::async(std::launch::async, [&] { return granted(locks.acquire("k")); });
+    REQUIRE(eventually([&] { return wake_ids().size() == 1; }));
+    const auto sent = settled_statements(locks);
+    release_and_wake(holder, fence);
+    CHECK(waits.get());
+    return sent;
+  };
+  CHECK(statements(true) == 3);  // a take, and a poll before and after it is registered
+  CHECK(statements(false) > 3);
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and gets the key does not sleep again") {
   const auto fence = holder.acquire("k");
   lock_service locks(fixture.url(), patient());
   auto waits = std::async(std::launch::async, [&] { return locks.acquire("k"); });
   REQUIRE(eventually([&] { return wake_ids().size() == 1 && !sleeper(wake_ids().front()).empty(); }));
   const auto wake_id = wake_ids().front();
-  // It has polled once more since it is registered.
-  auto before = locks.statements();
-  REQUIRE(eventually([&] {
-    std::this_thread::sleep_for(50ms);
-    return std::exchange(before, locks.statements()) == before;
-  }));
+  const auto before = settled_statements(locks);
   CHECK(release_and_wake(holder, fence).waiters == 1);
   const auto held = waits.get();
   CHECK(locks.statements() == before + 1);

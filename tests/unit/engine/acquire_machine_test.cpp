@@ -488,11 +488,13 @@ TEST_CASE("acquire_machine: a registered waiter relies at once on a grant that p
   auto young = alive();
   young.holder.nonce = 7;
   REQUIRE(walk(m, {said(outcome::no), young}) == step::pause);
+  CHECK(m.relies_on_release(start));
   CHECK(m.pause_if_registered(start) == 10s);
   m.paused();
   young.holder.nonce = 8;
   ++young.holder.fence;
   REQUIRE(m.replied(young, start + 30ms, for_ever) == step::pause);
+  CHECK_FALSE(m.relies_on_release(start + 30ms));
   CHECK(m.pause_if_registered(start + 30ms) == 20ms);
 }
 
