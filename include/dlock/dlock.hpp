@@ -10,6 +10,8 @@
 #include "dlock/fenced.hpp"
 #include "dlock/key.hpp"
 #include "dlock/key_of.hpp"
+#include "dlock/leader.hpp"
+#include "dlock/leader_watch.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"

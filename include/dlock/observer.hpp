@@ -36,7 +36,7 @@ struct event {
     cleanup,          ///< attempts: rows that were deleted
     still_held,       ///< key, fence, text: a service is being destroyed, and waits for this lease or ends before it
     waiters_poll,     ///< text: why the store can't notify waiters; each reason once
-    handler_failed,   ///< text: the handler of an asynchronous call threw
+    handler_failed,   ///< text: the handler of an asynchronous call threw; key: or the function of a leader
     observer_failed,  ///< never delivered; counted only
   };
   kind what{};

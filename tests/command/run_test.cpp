@@ -394,6 +394,58 @@ TEST_CASE_METHOD(run_scene, "dlock run: max-hold ends the command") {
   CHECK(free());
 }
 
+TEST_CASE_METHOD(run_scene, "dlock run --lead: after a loss it waits again, and starts the command again") {
+  dlock_program program(arguments({"--ttl", "2s", "--lead"},
+                                  "mkdir \"$SCENE/leads\" || touch \"$SCENE/two\"; "
+                                  "trap 'rmdir \"$SCENE/leads\"; exit 5' TERM; trap '' USR1; "
+                                  "echo \"$DLOCK_FENCE\" >>\"$SCENE/terms\"; while :; do sleep 0.02; done"),
+                        environment);
+  const auto terms = [&] {
+    std::istringstream in(there("terms") ? text("terms") : "");
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t one = 0; in >> one;) all.push_back(one);
+    return all;
+  };
+  REQUIRE(eventually([&] { return terms().size() == 1; }));
+  for (const std::size_t next : {2, 3}) {
+    CHECK(dlock_does({"force", "job"}, environment).code == 0);
+    REQUIRE(eventually([&] { return terms().size() == next; }));
+  }
+  const auto all = terms();
+  CHECK(std::is_sorted(all.begin(), all.end()));
+  CHECK(all.front() < all.back());
+  CHECK_FALSE(there("two"));
+  program.signal(SIGUSR1);
+  program.signal(SIGTERM);
+  CHECK(program.code() == 5);
+  CHECK(free());
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run --lead: it ends with its command, and when a signal ends its wait") {
+  CHECK(run({"--lead"}, "exit 79").code == 79);
+  CHECK(free());
+  lock_service locks{url};
+  const auto held = locks.acquire("job");
+  dlock_program waits(arguments({"--lead", "-v"}, "true"), environment);
+  REQUIRE(eventually([&] { return locks.waiters("job").count == 1; }));
+  waits.signal(SIGTERM);
+  CHECK(waits.code() == 128 + SIGTERM);
+  CHECK(run({"--lead", "--wait", "1s"}, "true").code == 64);
+  CHECK(run({"--lead", "--on-busy", "skip"}, "true").code == 64);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run --lead: a signal that came before the loss is not forgotten") {
+  dlock_program program(arguments({"--ttl", "2s", "--lead"},
+                                  "trap 'touch \"$SCENE/told\"' TERM; touch \"$SCENE/begun\"; "
+                                  "while :; do sleep 0.02; done"),
+                        environment);
+  REQUIRE(eventually([&] { return there("begun"); }));
+  program.signal(SIGTERM);
+  REQUIRE(eventually([&] { return there("told"); }));
+  CHECK(dlock_does({"force", "job"}, environment).code == 0);
+  CHECK(program.code() == 79);
+}
+
 TEST_CASE_METHOD(run_scene, "dlock run: with --json it says on the standard error what it did") {
   const auto ran = run({"--json"}, "echo out");
   CHECK(ran.out == "out\n");

@@ -45,47 +45,6 @@ TEST_CASE_METHOD(two_processes, "cookbook: of several hosts one runs a scheduled
   CHECK(mail.lines.size() == 2);
 }
 
-// [leader]
-/// Runs until `stop` is requested. While this process leads, it calls `act` again and again.
-template <class F>
-void lead(dlock::lock_service& locks, const std::stop_token& stop, F act) {
-  try {
-    while (!stop.stop_requested()) {
-      const auto term = locks.acquire("leader:billing", {.ttl = 10s, .wait = dlock::wait_forever, .cancel = stop});
-      while (!stop.stop_requested() && term.loss() == dlock::loss_reason::none) act(term.fencing_token());
-    }
-  } catch (const dlock::lock_refused&) {
-    if (!stop.stop_requested()) throw;  // else the wait was cancelled
-  }
-}
-// [/leader]
-
-TEST_CASE_METHOD(two_processes, "cookbook: one leader, and a new term after a loss") {
-  std::stop_source stop;
-  std::vector<std::uint64_t> tokens;
-  lead(locks, stop.get_token(), [&](std::uint64_t token) {
-    tokens.push_back(token);
-    const auto second = others.try_acquire("leader:billing");
-    CHECK_FALSE(second);
-    if (tokens.size() == 2) clock.advance(1h);  // the process was stopped for so long
-    if (tokens.size() == 4) stop.request_stop();
-  });
-  REQUIRE(tokens.size() == 4);
-  CHECK(tokens[0] == tokens[1]);
-  CHECK(tokens[2] > tokens[1]);
-  CHECK(tokens[2] == tokens[3]);
-}
-
-TEST_CASE_METHOD(two_processes, "cookbook: a process that waits to lead can be stopped") {
-  const auto term = others.acquire("leader:billing");
-  std::stop_source stop;
-  std::jthread waiting([&] { lead(locks, stop.get_token(), [](std::uint64_t) { FAIL("it does not lead"); }); });
-  while (locks.waiting() == 0) std::this_thread::yield();
-  stop.request_stop();
-  waiting.join();
-  CHECK(locks.held() == 0);
-}
-
 // [rate_limit]
 /// At most one message a minute to each customer, from whatever process.
 bool may_write_to(dlock::lock_service& locks, int customer) {

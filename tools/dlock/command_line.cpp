@@ -119,6 +119,8 @@ void add_run(CLI::App& app, run_options& into) {
            "End the command and release the key this time after the grant");
   add_time(verb, "--kill-after", into.kill_after, 0s, 6h, "three quarters of the margin",
            "When the lock is lost, the time from SIGTERM to SIGKILL. At most the margin, a quarter of the ttl");
+  verb.add_flag("--lead", into.lead,
+                "Lead: wait without end, and after a loss of the lock wait again and start the command again");
   verb.add_option("--label", into.label, "The holder's name, which operators see (default: the command's name)")
       ->type_name("TEXT");
   verb.add_flag("--hide-url", into.hide_url,

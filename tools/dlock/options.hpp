@@ -33,6 +33,7 @@ struct run_options {
   bool free_on_failure = false;  ///< min_hold applies only after a success
   bool hide_url = false;
   bool leave_children = false;
+  bool lead = false;
   bool verbose = false;
   std::vector<std::string> command{};
 };

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -97,6 +98,10 @@ class event {
   int descriptor_;
 };
 
+bool ends_programs(int signal) noexcept {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
 /// Until the command runs, a signal that ends programs ends the wait for the key, or dlock if it does not wait.
 class wait_cancelled_by_signal {
  public:
@@ -107,9 +112,7 @@ class wait_cancelled_by_signal {
             ::poll(both.data(), both.size(), -1);
             if (both[1].revents != 0) return;
             const auto got = from.next();
-            const bool ends = got && (got->number == SIGINT || got->number == SIGTERM || got->number == SIGHUP ||
-                                      got->number == SIGQUIT);
-            if (!ends) continue;
+            if (!got || !ends_programs(got->number)) continue;
             // dlock holds nothing yet, and a server that does not answer must not block it.
             if (!waits_) std::_Exit(code(exit_code::by_signal) + got->number);
             signal_ = got->number;
@@ -141,10 +144,26 @@ class wait_cancelled_by_signal {
   std::thread thread_;
 };
 
+/// Becomes the same command again, as a new process image. The guard must be made before there are threads.
+[[noreturn]] void begin_again(const signal_queue::one& ended_by, const sigset_t& mask, sighandler_t pipe) {
+  if (ended_by.number != 0) std::_Exit(code(exit_code::by_signal) + ended_by.number);
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::signal(SIGPIPE, pipe);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::execv("/proc/self/exe", arguments.data());
+  throw failure(exit_code::internal, fmt::format("/proc/self/exe: {}", std::strerror(errno)));
+}
+
 /// The messages of dlock run.
 struct run_report {
   const all_options& options;
   json out{};
+  bool leads_again = false;  ///< a leader whose term is over campaigns again
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
   explicit run_report(const all_options& of) : options(of) { add_key(out, of.run.key); }
@@ -248,6 +267,8 @@ class running {
       ::poll(all.data(), all.size(), static_cast<int>(pause.count()));
       trust();
       while (const auto got = signals_.next()) {
+        // SIGHUP asks most services to read their configuration again.
+        asked_to_end_ = asked_to_end_ || (ends_programs(got->number) && got->number != SIGHUP);
         if (own_group_ || !got->of_terminal) below_.pass_on(got->number);
       }
       if (!ended && all[2].revents != 0) {
@@ -266,6 +287,8 @@ class running {
 
   /// Whether it was ended because of max_hold.
   bool capped() const noexcept { return capped_; }
+  /// Whether a signal that ends programs has come.
+  bool asked_to_end() const noexcept { return asked_to_end_; }
 
   /// The guard ends the command itself if this is not called any more.
   void trust() noexcept {
@@ -280,6 +303,7 @@ class running {
   const signal_queue& signals_;
   const bool own_group_;
   bool capped_ = false;
+  bool asked_to_end_ = false;
   event lost_{};
 };
 
@@ -348,6 +372,7 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
     report.out["error"] = lost;
     report.warn(what.left ? lost : lost + ": dlock ended the command");
   }
+  report.leads_again = options.lead && !lost.empty() && !what.left && !command.asked_to_end();
   const int exits = what.left ? code(exit_code::left) : lost.empty() ? status : code(exit_code::lost);
   return report.end(lost.empty() ? "ran" : "lost", exits);
 }
@@ -413,6 +438,7 @@ void check(const run_options& options) {
     refuse(fmt::format("--label has {} bytes, and may have 64", options.label.size()));
   }
   if (options.free_on_failure && options.min_hold == 0ms) refuse("--free-on-failure needs --min-hold");
+  if (options.lead && (options.wait || options.busy)) refuse("--lead waits without end: no --wait and no --on-busy");
   if (busy == on_busy::wait && options.wait == 0ms) {
     refuse("--wait 0 makes one attempt: use --on-busy fail or skip");
   }
@@ -420,16 +446,15 @@ void check(const run_options& options) {
 
 }  // namespace
 
-int run(const all_options& all) {
+namespace {
+
+int run_once(run_report& report, const signal_queue& signals, bool own_group) {
+  const auto& all = report.options;
   const auto& options = all.run;
-  check(options);
   const lock_key key{std::string_view(options.key)};
-  run_report report(all);
   const auto url = need_url(all.common);
   const auto ttl = ttl_class(options.ttl);
   const auto margin = margin_of(ttl);
-  const bool own_group = !has_terminal();
-  const signal_queue signals;
   guard below({.command = options.command,
                .signals = signals.before(),
                .own_group = own_group,
@@ -442,6 +467,8 @@ int run(const all_options& all) {
             .connections = 1,
             .defaults = {.ttl = options.ttl},
             .margin = margin,
+            // A leader that begins again may have lost its lock because the store is away.
+            .start_limit = options.lead ? milliseconds{24h} : 0ms,
             .cleanup_interval = 0ms});
   if (options.free_on_failure && !locks.caps().min_hold) {
     // This acquire does not set the minimum hold, and after the command a refusal would come too late.
@@ -463,6 +490,24 @@ int run(const all_options& all) {
     return report.end("cancelled", code(exit_code::by_signal) + signal);
   }
   return run_under(report, locks, key, below, signals, own_group, std::move(held));
+}
+
+}  // namespace
+
+int run(const all_options& all) {
+  check(all.run);
+  run_report report(all);
+  const signal_queue signals;
+  const auto pipe = ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGPIPE, pipe);
+  const int result = run_once(report, signals, !has_terminal());
+  if (!report.leads_again) return result;
+  report.say("campaigns again");
+  signal_queue::one ended_by;
+  while (const auto got = signals.next()) {
+    if (ends_programs(got->number)) ended_by = *got;
+  }
+  begin_again(ended_by, signals.before(), pipe);
 }
 
 }  // namespace dlock::command

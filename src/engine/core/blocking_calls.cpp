@@ -96,6 +96,11 @@ void pause_for(service_core& core, microseconds time, const lock_key& key, const
   throw_interrupted(*why, key, waited);
 }
 
+bool pause_for(service_core& core, microseconds time, const std::stop_token& cancel) {
+  blocking_driver driver(core.all(), core.closing().get_token(), cancel);
+  return !driver.pause(driver.now() + time);
+}
+
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl) {
   auto& core = *grant->home;
   blocking_driver driver(core.all());

@@ -19,6 +19,8 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
 /// Waits as between two attempts. Throws lock_refused if the options or close() cancel the wait.
 void pause_for(service_core& core, microseconds time, const lock_key& key, const detail::lock_settings& terms,
                instant begun);
+/// Waits so long. Returns false if the wait was cancelled or the service is closed.
+bool pause_for(service_core& core, microseconds time, const std::stop_token& cancel);
 
 /// Ends one lease of the grant, within release_limit. Throws lock_lost or store_error if the key was not released.
 void release(const std::shared_ptr<grant>& grant);

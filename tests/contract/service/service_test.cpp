@@ -3,6 +3,7 @@
 /// What a lock_service does on every store: who gets a key, and what it costs.
 
 #include "contract/service/service_contract.hpp"
+#include "dlock/leader.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/process_view.hpp"
 
@@ -28,6 +29,34 @@ TEST_CASE_METHOD(service_fixture, "service: one holder at a time, who waits gets
   CHECK(got);
   CHECK(follows(fence_of(theirs), first));
   CHECK_FALSE(granted(a.locks.try_acquire("k")));
+}
+
+TEST_CASE_METHOD(service_fixture, "leader: one of two processes leads, and the other one when it resigns") {
+  std::atomic<int> leading{0}, terms{0};
+  std::atomic<std::uint64_t> last{0};
+  std::atomic<bool> wrong{false};
+  const auto serve = [&](leadership& term) {
+    wrong = wrong || ++leading != 1 || !follows(fence_of(term.held()), last);
+    last = fence_of(term.held());
+    ++terms;
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    stopped.wait(lock, term.stop_token(), [] { return false; });
+    --leading;
+  };
+  leader first(a.locks, "k", serve, {.pause = 1h, .max_pause = 1h});
+  REQUIRE(eventually([&] { return first.leads(); }));
+  leader second(b.locks, "k", serve);
+  CHECK(eventually([&] { return b.waits(); }));
+  CHECK_FALSE(second.leads());
+  first.resign();
+  CHECK(eventually([&] { return second.leads(); }));
+  CHECK_FALSE(first.leads());
+  CHECK(terms == 2);
+  second.request_stop();
+  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK_FALSE(wrong);
 }
 
 TEST_CASE("service: a program that is started inherits no descriptor, and the service's threads get no signals") {
