@@ -62,7 +62,7 @@ layer() {
     dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
     dlock/event_log.hpp | dlock/trace.hpp | dlock/metrics.hpp) echo 6 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp) echo 6 ;;
-    dlock/lock_service.hpp | dlock/with_lock.hpp | dlock/async.hpp) echo 7 ;;  # a class, and its members that are templates
+    dlock/lock_service.hpp | dlock/once.hpp | dlock/with_lock.hpp | dlock/async.hpp) echo 7 ;;  # a class, and its members that are templates
     dlock/distributed_mutex.hpp | dlock/leader.hpp | dlock/leader_watch.hpp | dlock/spdlog_observer.hpp | dlock/prometheus.hpp | dlock/asio.hpp) echo 8 ;;
     dlock/macros.hpp | dlock/locked.hpp) echo 9 ;;
     dlock/dlock.hpp) echo 10 ;;
@@ -121,7 +121,7 @@ folder_rule() {
     src/observers/*) echo 8 observers api/lock_service.hpp ;;
     src/odb/mysql/*) echo 7 odb stores/sql ;;
     src/odb/sqlite/*) echo 7 odb stores/sql stores/sqlite/client ;;
-    src/odb/*) echo 7 odb engine stores/sql api/access.hpp api/lease.hpp ;;
+    src/odb/*) echo 7 odb engine stores/sql api/access.hpp api/lease.hpp api/once.hpp ;;
     src/api/*) echo 10 base key engine api ;;
     *) echo 0 ;;
   esac

@@ -19,10 +19,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.* TO '@APP@'@'@HOST@';
 -- GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.`dlock_session` TO '@APP@'@'@HOST@';
 -- GRANT SELECT, UPDATE ON `@LOCKS@`.`dlock_floor` TO '@APP@'@'@HOST@';
 -- GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.`dlock_waiter` TO '@APP@'@'@HOST@';
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.`dlock_done` TO '@APP@'@'@HOST@';
 -- GRANT SELECT ON `@LOCKS@`.`dlock_schema_version` TO '@APP@'@'@HOST@';
 
 -- Optional, for verify() and for rows locked in place. @DATA_USER@ is the user of the application's own connections,
 -- which verifies and releases in the application's transactions; @DATA@ is the database of its tables. Narrower: UPDATE
 -- of the columns session_id, expires_at_us, verified_by and verifies of the table dlock_lock alone.
 -- GRANT SELECT, UPDATE ON `@LOCKS@`.* TO '@DATA_USER@'@'@HOST@';
+-- For once() in such a transaction also:
+--   GRANT INSERT ON `@LOCKS@`.`dlock_done` TO '@DATA_USER@'@'@HOST@';
 -- GRANT SELECT, UPDATE ON `@DATA@`.* TO '@APP@'@'@HOST@';

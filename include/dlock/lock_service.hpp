@@ -18,6 +18,7 @@
 #include "dlock/lock_options.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/observer.hpp"
+#include "dlock/once.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store_overview.hpp"
@@ -32,7 +33,7 @@ struct capabilities;
 /// Errors: in a forked child every call that needs the store, and its leases, throw lock_refused (forked); destroying
 /// the service or its leases does nothing.
 /// Thread safety: all functions from any thread.
-class lock_service : private detail::wrong_calls {
+class lock_service : public once_calls, private detail::wrong_calls {
  public:
   /// Opens the store (store_url.hpp), makes or verifies its schema. If the database may start later than this program,
   /// use service_options::start_limit, or lazy.

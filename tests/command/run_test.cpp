@@ -446,6 +446,52 @@ TEST_CASE_METHOD(run_scene, "dlock run --lead: a signal that came before the los
   CHECK(program.code() == 79);
 }
 
+TEST_CASE_METHOD(run_scene, "dlock run --once: the command that has exited with 0 is not run again") {
+  CHECK(dlock_does({"done", "job"}, environment).code != 0);
+  CHECK(run({"--once"}, "echo 1 >>\"$SCENE/runs\"; exit 3").code == 3);
+  CHECK(dlock_does({"done", "job"}, environment).code == 1);
+  CHECK(run({"--once"}, "echo 2 >>\"$SCENE/runs\"").code == 0);
+  CHECK(run({"--once", "--on-busy", "fail"}, "echo 3 >>\"$SCENE/runs\"; exit 4").code == 0);
+  CHECK(text("runs") == "1\n2\n");
+  const auto shown = dlock_does({"done", "job"}, environment);
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find("done ") != std::string::npos);
+  CHECK(shown.out.find("for ever") != std::string::npos);
+  const auto report = nlohmann::json::parse(run({"--once", "--json"}, "true").error);
+  CHECK(report.at("result") == "done");
+  CHECK(dlock_does({"done", "--forget", "job"}, environment).code == 0);
+  CHECK(run({"--once", "--valid", "1h"}, "echo 4 >>\"$SCENE/runs\"").code == 0);
+  CHECK(text("runs") == "1\n2\n4\n");
+  CHECK(nlohmann::json::parse(dlock_does({"--json", "done", "job"}, environment).out).at("remaining_seconds") > 3000);
+  CHECK(free());
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run --once: who waits runs nothing if it was done meanwhile") {
+  dlock_program first(arguments({"--once"}, "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done"),
+                      environment);
+  REQUIRE(eventually([&] { return there("begun"); }));
+  dlock_program second(arguments({"--once"}, "touch \"$SCENE/ran\""), environment);
+  lock_service locks{url};
+  REQUIRE(eventually([&] { return locks.waiters("job").count == 1; }));
+  std::ofstream(folder / "go").flush();
+  CHECK(first.code() == 0);
+  CHECK(second.code() == 0);
+  CHECK_FALSE(there("ran"));
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run --once: a command whose lock was lost is not done") {
+  dlock_program program(
+      arguments({"--ttl", "2s", "--once"}, "trap 'exit 0' TERM; touch \"$SCENE/begun\"; while :; do sleep 0.02; done"),
+      environment);
+  REQUIRE(eventually([&] { return there("begun"); }));
+  CHECK(dlock_does({"force", "job"}, environment).code == 0);
+  CHECK(program.code() == 79);
+  CHECK(dlock_does({"done", "job"}, environment).code == 1);
+  CHECK(run({"--once", "--lead"}, "true").code == 64);
+  CHECK(run({"--valid", "1h"}, "true").code == 64);
+  CHECK(run({"--once", "--valid", "10ms"}, "true").code == 64);
+}
+
 TEST_CASE_METHOD(run_scene, "dlock run: with --json it says on the standard error what it did") {
   const auto ran = run({"--json"}, "echo out");
   CHECK(ran.out == "out\n");

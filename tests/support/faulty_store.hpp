@@ -15,6 +15,7 @@
 
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/mark_store.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
 #include "support/store_faults.hpp"
@@ -25,6 +26,7 @@ namespace dlock::test {
 class faulty_store final : public store,
                            public connect_faults,
                            public key_watches,
+                           private mark_store,
                            private store_admin,
                            private transactional_store {
  public:
@@ -71,6 +73,7 @@ class faulty_store final : public store,
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
   void no_admin() { has_admin_ = false; }
   void no_transactions() { has_transactions_ = false; }
+  void no_marks() { caps_.marks = false; }
   static inline thread_local bool may_wait_here = true;  ///< false: it would wait for itself
   /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until terminate()
   /// ends that connection. 0: none. `seen`: blocker() can tell.
@@ -253,6 +256,7 @@ class faulty_store final : public store,
 
   store_admin* admin() noexcept override { return has_admin_ ? this : nullptr; }
   transactional_store* transactions() noexcept override { return has_transactions_ ? this : nullptr; }
+  mark_store* marks() noexcept override { return caps_.marks ? this : nullptr; }
 
  private:
   verification verification_of(const request&) const override { return {}; }
@@ -276,6 +280,19 @@ class faulty_store final : public store,
   }
   reply revoke(connection& on, const request& key) noexcept override {
     return unless_closed(on, [&](connection& inner) { return inner_->admin()->revoke(inner, key); });
+  }
+  reply find_mark(connection& on, std::string_view key, done_mark& found) noexcept override {
+    return unless_closed(on, [&](connection& inner) { return inner_->marks()->find_mark(inner, key, found); });
+  }
+  reply set_mark(connection& on, const request& grant, std::optional<microseconds> valid,
+                 std::string_view by) noexcept override {
+    return unless_closed(on, [&](connection& inner) {
+      return run(static_cast<link&>(on), other_verb::mark, nullptr,
+                 [&] { return inner_->marks()->set_mark(inner, grant, valid, by); });
+    });
+  }
+  reply delete_mark(connection& on, std::string_view key) noexcept override {
+    return unless_closed(on, [&](connection& inner) { return inner_->marks()->delete_mark(inner, key); });
   }
   reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override {
     return unless_closed(on, [&](connection& inner) {
@@ -343,7 +360,8 @@ class faulty_store final : public store,
 
   static std::size_t index(statement of) {
     if (of.index() == 0) return static_cast<std::size_t>(std::get<verb>(of));
-    return of.index() == 1 ? 10 + static_cast<std::size_t>(std::get<session_verb>(of)) : 15;
+    return of.index() == 1 ? 10 + static_cast<std::size_t>(std::get<session_verb>(of))
+                           : 15 + static_cast<std::size_t>(std::get<other_verb>(of));
   }
 
   bool blocks(statement of) const {
@@ -460,7 +478,7 @@ class faulty_store final : public store,
   std::atomic<std::size_t> registered_{0};
   std::atomic<std::size_t> without_row_{0};
   std::atomic<std::int64_t> idle_{0};
-  std::array<std::atomic<std::size_t>, 16> counts_{};
+  std::array<std::atomic<std::size_t>, 17> counts_{};
   std::array<std::atomic<std::size_t>, 10> batches_{};
   std::recursive_mutex ghosts_run_;  // held while ghosts run; taken before mutex_
   mutable std::mutex mutex_;

@@ -115,7 +115,7 @@ mysql_fixture::mysql_fixture() : owner_url_(mysql_setting("DLOCK_TEST_MYSQL_OWNE
 mysql_fixture::~mysql_fixture() {
   try {
     raw_mysql owner(owner_url_);
-    for (const char* const name : {"lock", "session", "floor", "waiter", "schema_version"}) {
+    for (const char* const name : {"lock", "session", "floor", "waiter", "done", "schema_version"}) {
       owner.run("DROP TABLE IF EXISTS " + table(name));
     }
   } catch (const std::exception& e) {

@@ -65,7 +65,7 @@ class gate {
 };
 
 /// What is neither about a key nor about a session.
-enum class other_verb { cleanup };
+enum class other_verb { cleanup, mark };
 /// Which statements a script is about.
 using statement = std::variant<verb, session_verb, other_verb>;
 

@@ -121,6 +121,9 @@ void add_run(CLI::App& app, run_options& into) {
            "When the lock is lost, the time from SIGTERM to SIGKILL. At most the margin, a quarter of the ttl");
   verb.add_flag("--lead", into.lead,
                 "Lead: wait without end, and after a loss of the lock wait again and start the command again");
+  verb.add_flag("--once", into.once,
+                "Run the command once: if it has exited with 0 under this key before, exit with 0 at once");
+  add_time(verb, "--valid", into.valid, 1s, 10 * year, "for ever", "With --once: how long it counts as done");
   verb.add_option("--label", into.label, "The holder's name, which operators see (default: the command's name)")
       ->type_name("TEXT");
   verb.add_flag("--hide-url", into.hide_url,
@@ -151,6 +154,10 @@ void add_lists(CLI::App& app, all_options& into) {
   add_count(waiters, "--limit", into.waiters.limit, 1, 10'000, "100", "Show at most this many");
 
   add_key(add_verb(app, "force", "Take a key from its holder"), into.force);
+
+  auto& done = add_verb(app, "done", "Show when a command of run --once was done");
+  add_key_alone(done, into.done.key, "The key");
+  done.add_flag("--forget", into.done.forget, "Delete the mark, so that it is done again");
 
   auto& watch = add_verb(app, "watch", "Print each change of a key's holder");
   add_key(watch, into.watch.key);

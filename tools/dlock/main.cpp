@@ -111,9 +111,9 @@ int execute(const CLI::App& line, const all_options& options) {
   const struct {
     const char* name;
     int (*does)(const all_options&);
-  } verbs[] = {{"run", run},       {"list", list},   {"show", show},   {"waiters", waiters},
-               {"force", force},   {"watch", watch}, {"top", top},     {"doctor", doctor},
-               {"schema", schema}, {"gc", gc},       {"bench", bench}, {"timeline", timeline}};
+  } verbs[] = {{"run", run},   {"list", list},   {"show", show},        {"waiters", waiters}, {"force", force},
+               {"done", done}, {"watch", watch}, {"top", top},          {"doctor", doctor},   {"schema", schema},
+               {"gc", gc},     {"bench", bench}, {"timeline", timeline}};
   for (const auto& each : verbs) {
     if (line.got_subcommand(each.name)) return each.does(options);
   }

@@ -34,6 +34,8 @@ struct run_options {
   bool hide_url = false;
   bool leave_children = false;
   bool lead = false;
+  bool once = false;
+  std::optional<milliseconds> valid{};  ///< with once
   bool verbose = false;
   std::vector<std::string> command{};
 };
@@ -57,6 +59,11 @@ struct list_options {
 struct waiters_options {
   key_options key{};
   std::size_t limit = 100;
+};
+
+struct done_options {
+  key_options key{};
+  bool forget = false;
 };
 
 enum class until { forever, free, held };
@@ -112,6 +119,7 @@ struct all_options {
   key_options show{};
   waiters_options waiters{};
   key_options force{};
+  done_options done{};
   watch_options watch{};
   top_options top{};
   bool doctor_strict = false;

@@ -163,6 +163,7 @@ class wait_cancelled_by_signal {
 struct run_report {
   const all_options& options;
   json out{};
+  bool unmarked = false;     ///< whether a command is marked as done is not known
   bool leads_again = false;  ///< a leader whose term is over campaigns again
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
@@ -339,6 +340,31 @@ std::string release(run_report& report, lock_service& locks, const lock_key& key
   return {};
 }
 
+/// Marks the command as done. Returns why the lock was lost, or an empty text.
+std::string mark(run_report& report, lock_service& locks, const lease& held) {
+  try {
+    const auto& valid = report.options.run.valid;
+    locks.mark_done(held, valid ? optional_time(*valid) : optional_time());
+    report.say("marked as done");
+  } catch (const lock_lost& why) {
+    return why.what();
+  } catch (const store_error& why) {
+    report.unmarked = true;
+    report.warn(fmt::format("{}: the command has run, but it may run again", why.what()));
+  }
+  return {};
+}
+
+/// Whether it was done before, which is reported.
+bool is_done(run_report& report, lock_service& locks, const lock_key& key) {
+  if (!report.options.run.once) return false;
+  const auto found = locks.done(key);
+  if (!found) return false;
+  report.out["done_by"] = json_text(found->by);
+  report.say(fmt::format("done {} ago by {}", print_time(found->since), detail::printable_text(found->by)));
+  return true;
+}
+
 int run_under(run_report& report, lock_service& locks, const lock_key& key, guard& below, const signal_queue& signals,
               bool own_group, lease held) {
   const auto& options = report.options.run;
@@ -364,7 +390,11 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
   const bool succeeded = status == 0 && !what.command_left;
   const auto rest =
       options.free_on_failure && succeeded ? options.min_hold - std::chrono::floor<milliseconds>(spent) : 0ms;
-  auto lost = release(report, locks, key, std::move(held), rest);
+  std::string lost;
+  if (options.once && succeeded) lost = mark(report, locks, held);
+  if (auto late = release(report, locks, key, std::move(held), rest); lost.empty() && !(options.once && succeeded)) {
+    lost = std::move(late);  // what is marked was done under the lock
+  }
   if (lost.empty() && what.late) lost = "dlock was stopped until the lease's deadline had passed";
   if (lost.empty() && command.capped()) lost = fmt::format("max hold of {} reached", option_time(options.max_hold));
   if (!what.command_left && (what.left || !lost.empty())) report.out["command_exit_code"] = status;
@@ -373,6 +403,7 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
     report.warn(what.left ? lost : lost + ": dlock ended the command");
   }
   report.leads_again = options.lead && !lost.empty() && !what.left && !command.asked_to_end();
+  if (report.unmarked && lost.empty()) return report.end("unmarked", code(exit_code::unavailable));
   const int exits = what.left ? code(exit_code::left) : lost.empty() ? status : code(exit_code::lost);
   return report.end(lost.empty() ? "ran" : "lost", exits);
 }
@@ -439,6 +470,8 @@ void check(const run_options& options) {
   }
   if (options.free_on_failure && options.min_hold == 0ms) refuse("--free-on-failure needs --min-hold");
   if (options.lead && (options.wait || options.busy)) refuse("--lead waits without end: no --wait and no --on-busy");
+  if (options.lead && options.once) refuse("--lead and --once exclude each other");
+  if (options.valid && !options.once) refuse("--valid needs --once");
   if (busy == on_busy::wait && options.wait == 0ms) {
     refuse("--wait 0 makes one attempt: use --on-busy fail or skip");
   }
@@ -474,6 +507,10 @@ int run_once(run_report& report, const signal_queue& signals, bool own_group) {
     // This acquire does not set the minimum hold, and after the command a refusal would come too late.
     throw failure(exit_code::usage, fmt::format("--min-hold: {} does not know when a key was granted", locks.name()));
   }
+  if (options.once && !locks.caps().marks) {
+    throw failure(exit_code::usage, fmt::format("--once: {} keeps no marks of what was done", locks.name()));
+  }
+  if (is_done(report, locks, key)) return report.end("done", code(exit_code::done));
   lease held;
   try {
     held = wait_for(report, locks, key, lock_options_of(options, cancelled.begin_wait()));
@@ -488,6 +525,10 @@ int run_once(run_report& report, const signal_queue& signals, bool own_group) {
   if (const int signal = cancelled.end(); signal != 0) {
     held.release();
     return report.end("cancelled", code(exit_code::by_signal) + signal);
+  }
+  if (is_done(report, locks, key)) {
+    held.release();
+    return report.end("done", code(exit_code::done));
   }
   return run_under(report, locks, key, below, signals, own_group, std::move(held));
 }

@@ -169,6 +169,9 @@ class schema_text {
     const auto prefix = is_.prefix.empty() ? std::string("dlock_") : checked("--prefix", is_.prefix);
     add(fmt::format("USE `{}`;", checked("--name", is_.name)));
     add_lease_file(sql_schema_mysql, prefix);
+    add("");
+    add("-- What was done once: dlock::once, dlock run --once.");
+    add_lease_file(sql_done_mysql, prefix);
     if (is_.user.empty()) return;
     add("");
     add("-- The rights of a program that locks.");
@@ -183,6 +186,9 @@ class schema_text {
   void add_sqlite() {
     const auto prefix = is_.prefix.empty() ? std::string("dlock_") : checked("--prefix", is_.prefix);
     add_lease_file(sql_schema_sqlite, prefix);
+    add("");
+    add("-- What was done once: dlock::once, dlock run --once.");
+    add_lease_file(sql_done_sqlite, prefix);
     add("");
     add("-- A group that may lock, while no program has the file open:");
     add("--   chgrp locks folder locks.db; chmod 2770 folder; chmod 660 locks.db");

@@ -11,6 +11,7 @@ int run(const all_options& options);
 int list(const all_options& options);
 int show(const all_options& options);
 int waiters(const all_options& options);
+int done(const all_options& options);
 int force(const all_options& options);
 int watch(const all_options& options);
 int top(const all_options& options);

@@ -20,6 +20,7 @@
 
 namespace DLOCK_EXPORT dlock {
 
+class mark_store;
 class store_admin;
 class transactional_store;
 
@@ -183,6 +184,8 @@ class store {
   /// The functions for transactions of the application (transactional_store.hpp). Null if leases of this store can't be
   /// verified in a transaction.
   virtual transactional_store* transactions() noexcept { return nullptr; }
+  /// capabilities::marks: the functions for work that is done once (mark_store.hpp). Null otherwise.
+  virtual mark_store* marks() noexcept { return nullptr; }
 };
 
 }  // namespace dlock

@@ -162,6 +162,7 @@ struct capabilities {
   bool keeps_order = false;  ///< request::in_order, or the store always serves waiters in the order in which they came
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
+  bool marks = false;        ///< store::marks(): it keeps what was done once
 };
 
 }  // namespace dlock

@@ -16,6 +16,7 @@
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/mark_store.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 
 namespace dlock::stores {
@@ -74,7 +75,7 @@ class DLOCK_EXPORT virtual_clock final : public environment {
 
 /// The same contract as the SQL stores. Services that share one memory_store compete as processes do. The URL
 /// `memory:name` gives the store of that name within the process, on the system's clock; `memory:` a new one.
-class DLOCK_EXPORT memory_store final : public store, private store_admin {
+class DLOCK_EXPORT memory_store final : public store, private store_admin, private mark_store {
  public:
   explicit memory_store(const time_source& time = system_time());
   ~memory_store() override;
@@ -87,6 +88,7 @@ class DLOCK_EXPORT memory_store final : public store, private store_admin {
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
   bool terminate(connection& connection, const connection_identity& lost) noexcept override;
   store_admin* admin() noexcept override { return this; }
+  mark_store* marks() noexcept override { return this; }
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
@@ -95,6 +97,10 @@ class DLOCK_EXPORT memory_store final : public store, private store_admin {
   reply revoke(connection& connection, const request& key) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
   reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
+  reply find_mark(connection& connection, std::string_view key, done_mark& found) noexcept override;
+  reply set_mark(connection& connection, const request& grant, std::optional<microseconds> valid,
+                 std::string_view by) noexcept override;
+  reply delete_mark(connection& connection, std::string_view key) noexcept override;
 
   struct state;
   std::unique_ptr<state> state_;

@@ -19,6 +19,15 @@ struct lock_row {
   std::optional<instant> expires{};  // empty if its session keeps the lock
 };
 
+struct mark_row {
+  instant done{};
+  std::optional<instant> until{};  // empty if it counts for ever
+  std::uint64_t fence = 0;
+  std::string by{};
+
+  bool counts(instant now) const { return !until || *until > now; }
+};
+
 struct session_row {
   instant opened{};
   instant expires{};
@@ -68,6 +77,7 @@ struct memory_store::state {
   base::mutex mutex;
   std::map<std::string, lock_row, std::less<>> locks DLOCK_GUARDED_BY(mutex);
   std::map<id128, session_row> sessions DLOCK_GUARDED_BY(mutex);
+  std::map<std::string, mark_row, std::less<>> marks DLOCK_GUARDED_BY(mutex);
   std::uint64_t floor DLOCK_GUARDED_BY(mutex) = 0;
   std::int64_t grants DLOCK_GUARDED_BY(mutex) = 0;
 
@@ -216,7 +226,7 @@ memory_store::memory_store(const time_source& time) : state_(std::make_unique<st
 memory_store::~memory_store() = default;
 
 const std::string& memory_store::name() const noexcept { return state_->name; }
-capabilities memory_store::caps() const noexcept { return {.passes_on = true}; }
+capabilities memory_store::caps() const noexcept { return {.passes_on = true, .marks = true}; }
 void memory_store::prepare() {}
 
 std::unique_ptr<connection> memory_store::connect(microseconds, fault& why) noexcept try {
@@ -313,6 +323,7 @@ reply memory_store::cleanup(connection&, microseconds idle, std::size_t limit) n
     at = state_->sessions.erase(at);
     ++dead;
   }
+  std::erase_if(state_->marks, [&](const auto& each) { return !each.second.counts(now); });
   return {.result = outcome::yes, .fence = gone + dead, .more = gone >= limit || dead >= limit};
 }
 
@@ -353,6 +364,44 @@ reply memory_store::overview(connection&, std::size_t limit, store_overview& fou
   return {.result = outcome::yes};
 } catch (const std::bad_alloc&) {
   return out_of_memory();
+}
+
+reply memory_store::find_mark(connection&, std::string_view key, done_mark& found) noexcept try {
+  const base::lock_guard lock(state_->mutex);
+  const auto now = state_->time.now();
+  const auto at = state_->marks.find(key);
+  if (at == state_->marks.end() || !at->second.counts(now)) return {.result = outcome::absent};
+  const auto& row = at->second;
+  found = {.since = now - row.done, .fence = row.fence, .by = row.by};
+  if (row.until) found.remaining = *row.until - now;
+  return {.result = outcome::yes};
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+reply memory_store::set_mark(connection&, const request& grant, std::optional<microseconds> valid,
+                             std::string_view by) noexcept try {
+  const base::lock_guard lock(state_->mutex);
+  const auto held = state_->locks.find(grant.resource);
+  if (held == state_->locks.end() || !state_->ours(held->second, grant) || held->second.fence != grant.fence) {
+    return {.result = outcome::no};
+  }
+  const auto now = state_->time.now();
+  mark_row row{.done = now, .fence = grant.fence, .by = std::string(by)};
+  if (valid) row.until = now + *valid;
+  state_->marks.insert_or_assign(std::string(grant.resource), std::move(row));
+  return {.result = outcome::yes};
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
+}
+
+reply memory_store::delete_mark(connection&, std::string_view key) noexcept {
+  const base::lock_guard lock(state_->mutex);
+  const auto at = state_->marks.find(key);
+  if (at == state_->marks.end()) return {.result = outcome::no};
+  const bool counted = at->second.counts(state_->time.now());
+  state_->marks.erase(at);
+  return {.result = counted ? outcome::yes : outcome::no};
 }
 
 }  // namespace dlock::stores

@@ -170,7 +170,15 @@ reply lease_admin::revoke(connection& connection, const request& key) noexcept {
 }
 
 reply lease_admin::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
-  return attempt(connection, "clean up", [&](sql_connection& on) { return clean_up_.step(on, idle, limit); });
+  return attempt(connection, "clean up", [&](sql_connection& on) {
+    auto answer = clean_up_.step(on, idle, limit);
+    if (answer.result != outcome::yes) return answer;
+    auto marks = clean_marks(on, limit);
+    if (marks.result != outcome::yes) return marks;
+    answer.fence += marks.fence;
+    answer.more = answer.more || marks.more;
+    return answer;
+  });
 }
 
 // ---- the lock tables as a whole -------------------------------------------------------------------------------------

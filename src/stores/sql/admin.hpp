@@ -59,6 +59,11 @@ class lease_admin : public store_admin {
   /// See application_database::describe().
   virtual reply describe(sql_connection& on, row_table& table) const = 0;
 
+  /// Deletes at most `limit` marks of what was done that count no more.
+  virtual reply clean_marks(sql_connection& /*on*/, std::size_t /*limit*/) {
+    return {.result = outcome::yes, .statements = 0};
+  }
+
   sql_text text(std::string_view source, const char* doing) const;
   /// Adds what examine() reports about the tables themselves.
   reply examine_tables(sql_connection& on, findings& found) const;

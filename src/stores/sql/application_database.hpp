@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,17 @@ struct application_address {
   unsigned port = 0;
   std::string socket{};
   microseconds busy_timeout{0};  ///< SQLite
+};
+
+/// Statements for a transaction of the application that marks a key as done. `insert` inserts the mark. If it changes
+/// no row, `replace` replaces a mark that does not count any more. If that changes no row either, the key is done.
+/// `holds` finds one row if this transaction's mark is there. `create` makes the table, if it may be missing and the
+/// transaction can make it; otherwise it is empty.
+struct done_statements {
+  std::string create{};
+  std::string insert{};
+  std::string replace{};
+  std::string holds{};
 };
 
 /// Thread safety: all functions may be called from any thread.
@@ -86,6 +98,10 @@ class application_database : public transactional_store {
   /// A SELECT that finds one row if its transaction sees what was committed before the grant. Empty if a transaction
   /// that doesn't see it can't be verified anyway (SQLite).
   virtual std::string sees(const request& /*grant*/) const { return {}; }
+
+  /// Precondition: capabilities::marks.
+  virtual done_statements mark_as_done(std::string_view key, std::optional<microseconds> valid,
+                                       std::string_view by) const = 0;
 
   // ---- SQL text ---------------------------------------------------------------------------------------------------
   /// Conditions for a WHERE: the row has no holder; its holder may be dead, which must be checked row by row.

@@ -62,6 +62,10 @@ class cluster_database final : public stores::sql::application_database {
     return of_.rows_by_id(table, rows);
   }
   std::string add_columns(const row_table& table) const override { return of_.add_columns(table); }
+  stores::sql::done_statements mark_as_done(std::string_view key, std::optional<microseconds> valid,
+                                            std::string_view by) const override {
+    return of_.mark_as_done(key, valid, by);
+  }
 
   mutable std::atomic<int> broken_off{0};  ///< connections that it was to end
 
@@ -74,6 +78,7 @@ class cluster_store final : public forwarding_store {
   explicit cluster_store(const std::string& url) : forwarding_store(open_store(url)) {}
 
   transactional_store* transactions() noexcept override { return &database; }
+  mark_store* marks() noexcept override { return inner().marks(); }
 
   cluster_database database{*stores::sql::application_database_of(inner())};
 };

@@ -10,6 +10,7 @@
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
+#include "dlock/odb/once.hpp"
 #include "odb/verify/cluster_store.hpp"
 #include "odb/verify/recording_tracer.hpp"
 #include "odb/verify/verify_scene.hpp"
@@ -100,6 +101,16 @@ TEST_CASE_METHOD(cluster_scene, "guard: after a rollback that nobody saw nothing
   CHECK(store->database.broken_off == 1);  // it knows of no transaction to roll back
   check_untouched();
   CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(cluster_scene, "guard: what is done once is not committed without its mark") {
+  odb::transaction t(begin(*bank));
+  CHECK(locks.once(t, "payment:7", [&] { write(*bank, 1, 666); }));
+  unseen(t, "ROLLBACK");
+  if (GENERATE(true, false)) CHECK_THROWS_AS(write(*bank, 2, 666), store_error);
+  CHECK_THROWS_AS(t.commit(), store_error);
+  check_untouched();
+  CHECK_FALSE(locks.done("payment:7"));
 }
 
 TEST_CASE_METHOD(cluster_scene, "guard: a rollback ends it, one to a savepoint does not") {

@@ -247,8 +247,6 @@ reply mysql_connection::change(const std::string& sql, const char* doing) {
 
 // ---- what the code above all databases sends ------------------------------------------------------------------------
 
-namespace {
-
 std::string literal_of(const sql::sql_value& value) {
   struct to_literal {
     std::string operator()(std::monostate) const { return "NULL"; }
@@ -260,8 +258,6 @@ std::string literal_of(const sql::sql_value& value) {
   };
   return std::visit(to_literal{}, value);
 }
-
-}  // namespace
 
 reply mysql_connection::read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) {
   const auto text = sql::write_out(statement.sql, values, literal_of);

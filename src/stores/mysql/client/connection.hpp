@@ -15,6 +15,9 @@
 
 namespace dlock::stores::mysql {
 
+/// A value in a text, for any character set.
+std::string literal_of(const sql::sql_value& value);
+
 /// A new connection to a server that accepts locks, and the known facts about it.
 struct mysql_opened {
   mysql_handle link{};  ///< null if there is none

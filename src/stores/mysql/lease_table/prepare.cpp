@@ -20,6 +20,9 @@ namespace {
 constexpr std::string_view schema_file =
 #include "schema-mysql.sql.inc"
     ;
+constexpr std::string_view done_file =
+#include "done-mysql.sql.inc"
+    ;
 
 }  // namespace
 
@@ -28,10 +31,22 @@ lease_tables::lease_tables(lease_settings from)
       sql(sql::make_table_names(settings.prefix, '`')),
       row_sql(sql.names(), settings.database,
               [this] { return client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql; }),
+      marks(sql.names(), settings.database, settings.schema == sql::schema_mode::create),
       client(settings),
       waiters(client, sql.waiters(), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll
       }) {}
+
+mysql_marks::mysql_marks(const sql::table_names& names, const std::string& database, bool creates)
+    : done_marks(names,
+                 {.wall = server_clock,
+                  .only_primary = "AND CONCAT(@@global.read_only) IN ('0', 'OFF')",
+                  .lock_row = "FOR UPDATE",
+                  .insert = "INSERT IGNORE INTO",
+                  .nowhere = "FROM DUAL"},
+                 done_file, creates, sql::quoted_name(database, '`') + ".") {}
+
+std::string mysql_marks::literal(const sql::sql_value& value) const { return literal_of(value); }
 
 std::string no_tables_id(const std::string& floor_table) {
   return fmt::format(
@@ -237,6 +252,7 @@ void mysql_store::prepare() {
     const bool makes = sql::must_make_tables(settings.schema, server.names, settings.name, read_version(server));
     if (makes) make_tables(server);
     ensure_floors(server, settings.schema, makes ? 0 : sql::above_lost_floor);
+    tables_.marks.make(*connection);
   }
   server.check_tables(settings.schema);
   if (settings.wake) tables_.waiters.table().check_table(*connection);

@@ -20,11 +20,27 @@
 #include "stores/mysql/parked/parked_waiters.hpp"
 #include "stores/sql/admin.hpp"
 #include "stores/sql/application_rows.hpp"
+#include "stores/sql/done_marks.hpp"
 #include "stores/sql/schema.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 using lease_settings = sql::lease_settings<mysql_settings>;
+
+/// The table of what was done once.
+class mysql_marks final : public sql::done_marks {
+ public:
+  mysql_marks(const sql::table_names& names, const std::string& database, bool creates);
+
+ private:
+  bool lacks_table(const fault& why) const noexcept override {
+    return why.native == static_cast<int>(mysql_no_such_table);
+  }
+  std::string literal(const sql::sql_value& value) const override;
+  std::string_view synced(sql::sql_connection& on) const override {
+    return static_cast<lease_connection&>(on).sync_prefix();
+  }
+};
 
 /// The lock tables and their server, which the objects of a store share. Thread safety: all functions may be called
 /// from any thread.
@@ -41,6 +57,7 @@ struct lease_tables {
   const lease_settings settings;
   const lease_sql sql;
   mysql_row_sql row_sql;
+  mysql_marks marks;
   mysql_client client;
   store_listeners listeners{};
   parked::parked_waiters waiters;  // destroyed before its client
@@ -78,6 +95,10 @@ class mysql_application_database final : public sql::application_rows {
   bool may_be_done(const fault& why) const noexcept override;
   std::string lock_and_skip(const row_table& table) const override;
   bool locks_joined_rows() const noexcept override { return tables_.client.is_mariadb(); }
+  sql::done_statements mark_as_done(std::string_view key, std::optional<microseconds> valid,
+                                    std::string_view by) const override {
+    return tables_.marks.for_transaction(key, valid, by, and_here());
+  }
   /// Throws store_error if the id of the lock tables is unknown.
   std::string claim(const sql::claim_request& request) const override;
 
@@ -101,6 +122,7 @@ class mysql_admin final : public sql::lease_admin {
   table_question tables_with_locks(std::string_view name) const override;
   reply read_size(sql::sql_connection& on, std::string& size) const override;
   reply describe(sql::sql_connection& on, row_table& table) const override;
+  reply clean_marks(sql::sql_connection& on, std::size_t limit) override { return tables_.marks.clean(on, limit); }
 
   lease_tables& tables_;
 };
@@ -116,7 +138,8 @@ class mysql_store final : public store {
             .wakes_one = tables_.settings.wake,
             .wakes_others = true,
             .passes_on = true,
-            .keeps_order = tables_.settings.wake};
+            .keeps_order = tables_.settings.wake,
+            .marks = true};
   }
   bool takes_wait() const noexcept override { return !tables_.client.can_refuse_to_wait(); }
   void prepare() override;
@@ -142,6 +165,7 @@ class mysql_store final : public store {
   }
   store_admin* admin() noexcept override { return &admin_; }
   transactional_store* transactions() noexcept override { return &application_; }
+  mark_store* marks() noexcept override { return &tables_.marks; }
 
  private:
   using native = lease_connection;

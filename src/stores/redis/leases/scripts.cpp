@@ -298,6 +298,25 @@ end
 return {#names, dead}
 )";
 
+constexpr std::string_view find_mark = R"(
+local mark = redis.call('HMGET', KEYS[1], 'at', 'fence', 'by')
+if not mark[1] then return false end
+return {whole(math.max(0, now - mark[1])), whole(redis.call('PTTL', KEYS[1]) * 1000), mark[2], mark[3]}
+)";
+
+/// The mark ends by the server's clock. It is written as a whole, because a script is.
+constexpr std::string_view set_mark = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[2], 'at', whole(now), 'fence', ARGV[2], 'by', ARGV[4])
+if ARGV[3] ~= '' then
+  redis.call('PEXPIRE', KEYS[2], string.format('%.0f', math.ceil(ARGV[3] / 1000)))
+else
+  redis.call('PERSIST', KEYS[2])
+end
+return 1
+)";
+
 std::string joined(std::initializer_list<std::string_view> parts) {
   std::string text;
   for (const auto part : parts) text += part;
@@ -326,7 +345,9 @@ std::span<const std::string> scripts() {
                               std::string(revoke),
                               timed(sweep_keys),
                               timed(overview, describe),
-                              timed(dead_sessions)};
+                              timed(dead_sessions),
+                              timed(find_mark),
+                              timed(set_mark)};
   return all;
 }
 

@@ -40,6 +40,8 @@ enum class script : std::size_t {
                ///< keys, live sessions, dead ones; sessions, each with its locks as far as they were looked at; holders
   dead_sessions,  ///< KEYS: sessions. ARGV: what their names begin with, how many to pass over. How many it looked at
                   ///< (500: there may be more), those long dead
+  find_mark,      ///< KEYS: mark. How long ago, how long it counts on (-1: for ever), fence, by; or nothing
+  set_mark,       ///< KEYS: lock, mark. ARGV: session, fence, valid ('': for ever), by. 1 or 0
 };
 
 /// The texts of the scripts, in that order.

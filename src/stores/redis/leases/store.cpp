@@ -21,7 +21,8 @@ lease_store::lease_store(const lease_settings& settings)
       sessions_(settings.prefix + "session:"),
       index_(settings.prefix + "locks"),
       ends_(settings.prefix + "sessions"),
-      meta_(settings.prefix + "meta") {}
+      meta_(settings.prefix + "meta"),
+      done_(settings.prefix + "done:") {}
 
 void lease_store::prepare() {
   const auto connection = first_connection();
@@ -455,6 +456,39 @@ reply lease_store::examine(connection& on, std::vector<store_finding>& out) noex
                  "dlock gc deletes them now.");
     }
     return result;
+  });
+}
+
+// ---- what was done once --------------------------------------------------------------------------------------------
+
+reply lease_store::find_mark(connection& on, std::string_view key, done_mark& found) noexcept {
+  return reply_or_in_doubt(on, [&]() -> reply {
+    const auto mark = done_ + std::string(key);
+    const auto response = call_script(static_cast<script_connection&>(on), script::find_mark, 1, {mark});
+    if (response.is_nothing()) return {.result = outcome::absent};
+    if (!response.is_result()) return failure(response, "find a mark");
+    found = {.since = microseconds{response[0].number()},
+             .fence = fence_in(response[2]),
+             .by = std::string(response[3].text())};
+    if (const auto remaining = response[1].number(); remaining >= 0) found.remaining = microseconds{remaining};
+    return {.result = outcome::yes};
+  });
+}
+
+reply lease_store::set_mark(connection& on, const request& grant, std::optional<microseconds> valid,
+                            std::string_view by) noexcept {
+  return reply_or_in_doubt(on, [&] {
+    const auto lock = locks_ + std::string(grant.resource), mark = done_ + std::string(grant.resource);
+    const auto fence = std::to_string(grant.fence), time = valid ? std::to_string(valid->count()) : std::string();
+    return yes_or_no(call_script(static_cast<script_connection&>(on), script::set_mark, 2,
+                                 {lock, mark, name_of(grant.session), fence, time, by}),
+                     "set a mark");
+  });
+}
+
+reply lease_store::delete_mark(connection& on, std::string_view key) noexcept {
+  return reply_or_in_doubt(on, [&] {
+    return yes_or_no(static_cast<script_connection&>(on).ask({"DEL", done_ + std::string(key)}), "delete a mark");
   });
 }
 

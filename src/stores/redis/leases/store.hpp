@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/mark_store.hpp"
 #include "stores/redis/leases/scripts.hpp"
 #include "stores/redis/server_store.hpp"
 
@@ -49,15 +51,23 @@ struct cleanup_cursor {
 };
 
 /// Locks in Redis, with sessions and fencing tokens. The rules in the comments are those of docs/protocol.md.
-class lease_store final : public server_store<redis_store> {
+class lease_store final : public server_store<redis_store>, private mark_store {
  public:
   explicit lease_store(const lease_settings& settings);
 
-  capabilities caps() const noexcept override { return {.consecutive_fences = !by_clock_, .tells_free = true}; }
+  capabilities caps() const noexcept override {
+    return {.consecutive_fences = !by_clock_, .tells_free = true, .marks = true};
+  }
   void prepare() override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  mark_store* marks() noexcept override { return this; }
 
  private:
+  // mark_store
+  reply find_mark(connection& on, std::string_view key, done_mark& found) noexcept override;
+  reply set_mark(connection& on, const request& grant, std::optional<microseconds> valid,
+                 std::string_view by) noexcept override;
+  reply delete_mark(connection& on, std::string_view key) noexcept override;
   // store_admin
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
@@ -87,6 +97,7 @@ class lease_store final : public server_store<redis_store> {
   const std::string index_;  ///< the locks by key
   const std::string ends_;   ///< the sessions by their expiry
   const std::string meta_;
+  const std::string done_;
   held_locks held_{};
   base::mutex cleanup_mutex_;
   cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};

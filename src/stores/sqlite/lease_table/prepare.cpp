@@ -15,6 +15,9 @@ namespace {
 constexpr std::string_view schema_file =
 #include "schema-sqlite.sql.inc"
     ;
+constexpr std::string_view done_file =
+#include "done-sqlite.sql.inc"
+    ;
 
 /// Thrown for a statement that SQLite refused.
 struct refused_statement {
@@ -151,9 +154,10 @@ sql::written_version read_version(lease_connection& connection, bool there) {
   return {static_cast<std::uint64_t>(read("version")), read("migration") != 0};
 }
 
-void make_schema(lease_connection& connection) {
+/// Returns false if the tables exist already.
+bool make_schema(lease_connection& connection) {
   lease_file& file = connection.file();
-  if (is_made(connection)) return;
+  if (is_made(connection)) return false;
   const bool create = file.schema == sql::schema_mode::create;
   patiently(connection, [&] {
     // A transaction that reads first can't write after another connection has written.
@@ -182,6 +186,7 @@ ON CONFLICT DO NOTHING
     }
     in.commit();
   });
+  return true;
 }
 
 // ---- other boots ----------------------------------------------------------------------------------------------------
@@ -257,6 +262,26 @@ void forget_other_boots(lease_connection& connection) {
 
 }  // namespace
 
+// A boot's clock begins anew, so marks are by that of rows: row 3 is its difference to the wall clock.
+sqlite_marks::sqlite_marks(std::shared_ptr<lease_file> file)
+    : done_marks(file->names,
+                 {.wall = "(:now + (SELECT f.{floor.fence} FROM {floor} f WHERE f.{floor.id} = 3))",
+                  .only_primary = "",
+                  .lock_row = "",
+                  .insert = "INSERT OR IGNORE INTO",
+                  .nowhere = "",
+                  .creates_inside = true},
+                 done_file, file->schema == sql::schema_mode::create),
+      file_(std::move(file)) {}
+
+std::string sqlite_marks::literal(const sql::sql_value& value) const {
+  if (const auto* const bytes = std::get_if<sql::sql_bytes>(&value))
+    return row_literal(verification::bytes{std::string(bytes->value)});
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) return row_literal(*number);
+  if (const auto* const text = std::get_if<std::string_view>(&value)) return row_literal(std::string(*text));
+  return "NULL";
+}
+
 void sqlite_store::prepare() {
   check_system(*file_);
   const bool create = file_->schema == sql::schema_mode::create;
@@ -264,8 +289,9 @@ void sqlite_store::prepare() {
   fault why;
   const auto connection = std::make_unique<lease_connection>(file_);
   if (!connection->open(file_->settings.busy_timeout, create, why)) refuse(why);
-  make_schema(*connection);
+  const bool made = make_schema(*connection);
   forget_other_boots(*connection);
+  if (made) marks_.make(*connection);
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "dlock/store_interface/store_overview.hpp"
 #include "stores/sql/admin.hpp"
 #include "stores/sql/application_rows.hpp"
+#include "stores/sql/done_marks.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
@@ -24,11 +26,30 @@ namespace dlock::stores::sqlite::lease_table {
 /// missing.
 outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why);
 
+/// The table of what was done once.
+class sqlite_marks final : public sql::done_marks {
+ public:
+  explicit sqlite_marks(std::shared_ptr<lease_file> file);
+  /// Whose caller_may_wait() counts. Called once, before any other function.
+  void ask(const transactional_store& transactions) noexcept { transactions_ = &transactions; }
+
+ private:
+  bool lacks_table(const fault& why) const noexcept override {
+    return why.text.find("no such table") != std::string::npos;
+  }
+  std::string literal(const sql::sql_value& value) const override;
+  std::optional<std::int64_t> now() const override { return file_->now(); }
+  bool may_wait(fault& why) const noexcept override { return transactions_->caller_may_wait(why); }
+
+  const std::shared_ptr<lease_file> file_;
+  const transactional_store* transactions_ = nullptr;
+};
+
 /// Locks in the application's own transactions.
 class sqlite_application_database final : public sql::application_rows {
  public:
-  explicit sqlite_application_database(std::shared_ptr<lease_file> file)
-      : application_rows(file->row_sql, key_words(file->row_sql.names())), file_(std::move(file)) {}
+  sqlite_application_database(std::shared_ptr<lease_file> file, const sqlite_marks& marks)
+      : application_rows(file->row_sql, key_words(file->row_sql.names())), file_(std::move(file)), marks_(marks) {}
 
   /// SQLite doesn't say which process has locked its file.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
@@ -45,22 +66,29 @@ class sqlite_application_database final : public sql::application_rows {
   bool may_be_done(const fault& why) const noexcept override;
   /// Rows need no locks besides the file's, so such a transaction must be BEGIN IMMEDIATE.
   std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
+  sql::done_statements mark_as_done(std::string_view key, std::optional<microseconds> valid,
+                                    std::string_view by) const override {
+    return marks_.for_transaction(key, valid, by, and_here());
+  }
 
  private:
   std::vector<sql::named_value> verifier() const override;
   const char* release_min_hold() const override;
 
   const std::shared_ptr<lease_file> file_;
+  const sqlite_marks& marks_;
 };
 
 /// Operators' queries and the clean-up of the lock tables.
 class sqlite_admin final : public sql::lease_admin {
  public:
-  sqlite_admin(lease_file& file, sleeping_waiters& waiters, const sql::application_database& application)
+  sqlite_admin(lease_file& file, sleeping_waiters& waiters, const sql::application_database& application,
+               sqlite_marks& marks)
       : lease_admin(file.names, file.row_sql, file.sql.statement(statement_id::latest).sql),
         file_(file),
         waiters_(waiters),
-        application_(application) {}
+        application_(application),
+        marks_(marks) {}
 
   reply waiters(connection& connection, std::string_view key, std::size_t limit,
                 waiter_overview& found) noexcept override;
@@ -73,10 +101,12 @@ class sqlite_admin final : public sql::lease_admin {
   reply count_waiters(sql::sql_connection& on, std::vector<holder_info>& of) override;
   table_question tables_with_locks(std::string_view name) const override;
   reply describe(sql::sql_connection& on, row_table& table) const override;
+  reply clean_marks(sql::sql_connection& on, std::size_t limit) override { return marks_.clean(on, limit); }
 
   lease_file& file_;
   sleeping_waiters& waiters_;
   const sql::application_database& application_;
+  sqlite_marks& marks_;
 };
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
@@ -87,12 +117,14 @@ class sqlite_store final : public store {
         waiters_(
             settings.path, settings.prefix, [this] { return file_->unfit_for_waking(); },
             [this](auto& keys, auto& sessions) { return poll_keys(keys, sessions); },
-            [this](const std::string& why) { listeners_.waiters_poll(why); }) {}
+            [this](const std::string& why) { listeners_.waiters_poll(why); }) {
+    marks_.ask(application_);
+  }
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait; writers wait for any transaction that writes to the file.
   capabilities caps() const noexcept override {
-    return {.rows = true, .wakes_one = file_->wakes, .passes_on = true, .keeps_order = file_->wakes};
+    return {.rows = true, .wakes_one = file_->wakes, .passes_on = true, .keeps_order = file_->wakes, .marks = true};
   }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;
@@ -115,6 +147,7 @@ class sqlite_store final : public store {
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return &admin_; }
   transactional_store* transactions() noexcept override { return &application_; }
+  mark_store* marks() noexcept override { return &marks_; }
 
  private:
   /// Sets who holds the keys, and the processes of the sessions. Returns false if that can't be read at present.
@@ -127,8 +160,9 @@ class sqlite_store final : public store {
 
   std::shared_ptr<lease_file> file_;
   store_listeners listeners_{};
-  sqlite_application_database application_{file_};
-  sqlite_admin admin_{*file_, waiters_, application_};
+  sqlite_marks marks_{file_};
+  sqlite_application_database application_{file_, marks_};
+  sqlite_admin admin_{*file_, waiters_, application_, marks_};
   sleeping_waiters waiters_;  // the last member, because its thread uses the others until it has ended
 };
 

@@ -19,7 +19,11 @@ class sqlite_tables final : public tables_fixture {
   std::string table(const std::string& name) const override { return prefix_ + name; }
   std::size_t tables() override { return std::stoul(one("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table'")); }
   std::unique_ptr<tables_fixture> beside() override { return std::make_unique<sqlite_tables>(folder_, "other_"); }
-  std::vector<std::string> statements_by_hand() const override { return statements_of("schema-sqlite.sql"); }
+  std::vector<std::string> statements_by_hand() const override {
+    auto all = statements_of("schema-sqlite.sql");
+    for (auto& each : statements_of("done-sqlite.sql")) all.push_back(std::move(each));
+    return all;
+  }
   std::vector<std::string> contents() override {
     std::vector<std::string> lines;
     for (const char* const sql :

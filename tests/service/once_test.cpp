@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSL-1.0
+
+// Work that is done once: what becomes of it when something fails. Under the virtual clock.
+
+#include "dlock/distributed_mutex.hpp"
+#include "service/engine_fixture.hpp"
+
+using namespace dlock::test;
+using namespace dlock;
+
+TEST_CASE_METHOD(one_service, "once: it costs one statement when it is done, and runs no more") {
+  int runs = 0;
+  CHECK_FALSE(locks->done("k"));
+  CHECK(locks->once("k", [&] { ++runs; }));
+  const auto before = locks->statements();
+  CHECK_FALSE(locks->once("k", [&] { ++runs; }));
+  CHECK(locks->statements() == before + 1);
+  CHECK(runs == 1);
+  const auto mark = locks->done("k");
+  REQUIRE(mark);
+  CHECK(mark->fence == 1);
+  CHECK_FALSE(mark->remaining);
+  clock.advance(24h * 365);
+  CHECK_FALSE(locks->once("k", [&] { ++runs; }));
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: a function that throws leaves it undone, and the key free") {
+  CHECK_THROWS_AS(locks->once("k", [] { throw std::runtime_error("no disk"); }), std::runtime_error);
+  CHECK_FALSE(locks->done("k"));
+  CHECK(is_free("k"));
+  CHECK(locks->once("k", [] {}));
+}
+
+TEST_CASE_METHOD(one_service, "once: for a given time it counts by the server's clock, from the mark on") {
+  const once_options for_an_hour{.valid = 1h};
+  CHECK(locks->once("k", for_an_hour, [&] { clock.advance(10s); }));
+  CHECK(locks->done("k")->remaining == 1h);
+  clock.advance(1h - 1us);
+  CHECK_FALSE(locks->once("k", for_an_hour, [] {}));
+  clock.advance(1us);
+  CHECK_FALSE(locks->done("k"));
+  CHECK(locks->once("k", for_an_hour, [] {}));
+}
+
+TEST_CASE_METHOD(one_service, "once: a late holder marks nothing, and learns it") {
+  auto rival = foreign();
+  int theirs = 0;
+  const auto late = [&] {
+    clock.advance(40s);  // this process stood still for longer than the ttl
+    CHECK(rival->once("k", [&] { ++theirs; }));
+    CHECK(rival->forget_done("k"));
+  };
+  CHECK(thrown([&] { return locks->once("k", {.lock = {.ttl = 30s}}, late); }) == errc::lost);
+  CHECK(theirs == 1);
+  CHECK_FALSE(locks->done("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: the store refuses the mark of a holder that does not know of its loss") {
+  const auto stolen = [&] { steal("k"); };
+  CHECK(thrown([&] { return locks->once("k", stolen); }) == errc::lost);
+  CHECK_FALSE(locks->done("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: a mark without an answer is written again as long as the lease lasts") {
+  const bool executed = GENERATE(true, false);
+  store->next(other_verb::mark, {.what = executed ? fate::drop : fate::vanish});
+  bool did = false;
+  concurrent_call call([&] { did = locks->once("k", [] {}); });
+  while (!call.over()) {
+    clock.advance(50ms);
+    static_cast<void>(clock.at_rest({.callers = 1}, 10ms));
+  }
+  CHECK_FALSE(call.end());
+  CHECK(did);
+  CHECK(locks->done("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: an error of the store that does not pass is thrown, and it is undone") {
+  store->next(other_verb::mark, {.what = fate::fail, .why = denied});
+  CHECK(thrown([&] { return locks->once("k", [] {}); }) == errc::store_failed);
+  CHECK_FALSE(locks->done("k"));
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: who waits runs nothing if it was done meanwhile, and runs it if that failed") {
+  const bool fails = GENERATE(false, true);
+  auto rival = foreign();
+  std::atomic<bool> begun{false}, go{false};
+  concurrent_call first([&] {
+    locks->once("k", [&] {
+      begun = true;
+      begun.notify_all();
+      go.wait(false);
+      if (fails) throw lock_refused(errc::cancelled, "the test says so");
+    });
+  });
+  begun.wait(false);
+  bool ran = false;
+  concurrent_call second([&] { ran = rival->once("k", {.lock = {.wait = 1h}}, [] {}); });
+  CHECK(eventually([&] { return rival->waiting() == 1; }));
+  go = true;
+  go.notify_all();
+  CHECK(static_cast<bool>(first.end()) == fails);
+  while (!second.over()) {
+    clock.advance(250ms);
+    static_cast<void>(clock.at_rest({.callers = 1}, 10ms));
+  }
+  CHECK_FALSE(second.end());
+  CHECK(ran == fails);
+}
+
+TEST_CASE_METHOD(one_service, "once: wait and cancel are those of the lock") {
+  const auto held = held_elsewhere("k");
+  CHECK(thrown([&] { return locks->once("k", {.lock = {.wait = 0ms}}, [] {}); }) == errc::timed_out);
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(thrown([&] { return locks->once("k", {.lock = {.cancel = stop.get_token()}}, [] {}); }) == errc::cancelled);
+}
+
+TEST_CASE_METHOD(one_service, "once: a function that asks for its own key is refused, as is the holder of the key") {
+  CHECK(thrown([&] { return locks->once("k", [&] { locks->once("k", [] {}); }); }) == errc::already_held);
+  CHECK_FALSE(locks->done("k"));
+  const auto held = locks->acquire("k");
+  CHECK(thrown([&] { return locks->once("k", [] {}); }) == errc::already_held);
+  locks->mark_done(held, 1h);  // by hand
+  CHECK(locks->done("k")->remaining == 1h);
+}
+
+TEST_CASE_METHOD(one_service, "once: refuses what it can't do, before anything is sent") {
+  const auto with = [&](once_options options) { return refusal([&] { return locks->once("k", options, [] {}); }); };
+  CHECK(with({.valid = 999ms}).find("valid = 999 ms") != std::string::npos);
+  CHECK(with({.valid = 24h * 3651}).find("valid") != std::string::npos);
+  CHECK(with({.lock = {.ttl = 1ms}}).find("ttl") != std::string::npos);
+  CHECK(refusal([&] { return locks->mark_done({}), 0; }).find("empty lease") != std::string::npos);
+  auto rival = foreign();
+  const auto theirs = rival->acquire("other");
+  CHECK(refusal([&] { return locks->mark_done(theirs), 0; }).find("another service") != std::string::npos);
+  CHECK(locks->statements() == 0);
+}
+
+TEST_CASE_METHOD(engine_fixture, "once: a store that keeps no marks says so at the call") {
+  store->no_marks();
+  const auto locks = service();
+  CHECK(refusal([&] { return locks->once("k", [] {}); }).find("keeps no marks") != std::string::npos);
+  CHECK(refusal([&] { return locks->done("k"), 0; }).find("keeps no marks") != std::string::npos);
+  CHECK_FALSE(locks->caps().marks);
+}
