@@ -56,6 +56,15 @@ text: SELECT `fence` FROM `P_floor` WHERE `id`=1
 text: INSERT IGNORE INTO `P_floor` (`id`, `fence`) SELECT 1, IFNULL(MAX(`fence`), 0) + 0 FROM `P_lock`
 text: SELECT `fence` FROM `P_floor` WHERE `id`=4
 text: INSERT IGNORE INTO `P_floor` (`id`, `fence`) VALUES (4, CONV(LEFT(SHA2(CONCAT(DATABASE(), '.P_'), 256), 8), 16, 10) & 1048575)
+text: SELECT 1 FROM `P_done` WHERE 1 = 0
+text: CREATE TABLE IF NOT EXISTS `P_done` (
+  `lock_key` VARBINARY(255) NOT NULL PRIMARY KEY,
+  `done_at_us` BIGINT NOT NULL,
+  `valid_until_us` BIGINT NULL,
+  `fence` BIGINT UNSIGNED NOT NULL,
+  `done_by` VARCHAR(400) CHARACTER SET utf8mb4 NOT NULL,
+  KEY `P_done_until` (`valid_until_us`))
+ ENGINE=InnoDB
 text: DO RELEASE_LOCK('dlock:<lock tables>')
 text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>6C6F636B'
 text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>73657373696F6E'

@@ -61,6 +61,12 @@ INSERT INTO "dlock_floor" ("id", "fence") VALUES (2, :now), (3, :epoch), (4, :ta
 COMMIT
 SELECT "fence" FROM "dlock_floor" WHERE "id" = 3
 SELECT "fence" FROM "dlock_floor" WHERE "id" = 4
+CREATE TABLE IF NOT EXISTS "dlock_done" (
+  "lock_key" BLOB NOT NULL PRIMARY KEY,
+  "done_at_us" INTEGER NOT NULL,
+  "valid_until_us" INTEGER NULL,
+  "fence" INTEGER NOT NULL,
+  "done_by" TEXT NOT NULL)
 == a connection
 PRAGMA foreign_keys=OFF
 PRAGMA journal_mode = WAL
