@@ -12,8 +12,9 @@
 ///
 /// Whether the call did the work: true. It was done before: false. When the function
 ///   - returned, and was marked: true;
-///   - returned, but the lease was lost before the mark: lock_lost. It is not marked, and others do the work again;
-///   - returned, but the store could not be asked as long as the lease lasted: store_error or lock_lost, likewise;
+///   - returned, but the lease was lost before the mark: lock_lost. It is not marked, and others do the work again,
+///     unless an attempt to mark had no answer: then it is not known, and done() tells;
+///   - returned, but the store wrote no mark for a whole ttl: store_error. It is not known whether it is marked;
 ///   - threw: its exception passes. It is not marked, and the next one does the work.
 ///
 /// A process that dies between the work and the mark leaves it undone: at least once, not at most once. Inside a
@@ -23,6 +24,9 @@
 ///   odb::transaction t{begin_write(db)};
 ///   locks.once(t, "payment:7", [&] { db.persist(payment); });
 ///   t.commit();
+///
+/// Call it first in the transaction, and after false read in a new one: this one may see what was there before. The
+/// mark keeps out only those who name the same key: what different keys change together needs a lock of its own.
 ///
 /// Mark with one of the two forms for a key, because a transaction that is still open is not seen by the other one.
 
@@ -46,8 +50,10 @@ class lock_service;
 struct once_options {
   /// How long the work counts as done, by the server's clock, from the mark on. Default: for ever; 1 s to 3,650 days.
   optional_time valid{};
-  /// How the key is held meanwhile, and for how long others wait for it. `reentry` can't be allow: a function that asks
-  /// for its own key would wait for itself. In a transaction of the application's there is no lock: nothing may be set.
+  /// How the key is held meanwhile, and for how long others wait for it. `reentry` can't be allow, because a function
+  /// that asks for its own key would find it undone; a default of the service that allows it counts as refuse. `cancel`
+  /// also ends the attempts to mark after the first one. In a transaction of the application's there is no lock:
+  /// nothing may be set.
   lock_options lock{};
 };
 
@@ -73,7 +79,8 @@ class once_calls {
  public:
   /// Calls `fn` under the key's lock, unless it is done: `fn` takes nothing or the lease (`const dlock::lease&`), and
   /// returns nothing. Returns whether this call did it.
-  /// Errors: as lock_service::acquire() (lock_timeout: another one was doing it for the whole wait; lock_refused
+  /// Errors: std::logic_error, a transaction is open on this thread in the database of the locks, before `fn` or after
+  /// it; as lock_service::acquire() (lock_timeout: another one was doing it for the whole wait; lock_refused
   /// (already_held): this owner holds the key); what `fn` throws; lock_lost and store_error as said above.
   /// Cost: one round trip if it is done; else five, and `fn`.
   template <detail::callable_once F>
@@ -81,7 +88,7 @@ class once_calls {
     const lease held = begin_once(key, options);
     if (!held) return false;
     detail::call_once_under(held, std::forward<F>(fn));
-    mark_done(held, options.valid);
+    end_once(held, options);
     return true;
   }
   template <detail::callable_once F>
@@ -90,7 +97,7 @@ class once_calls {
   }
 
   /// The same inside an open transaction of the application's in the database of the locks: needs dlock/odb/once.hpp,
-  /// which explains it. If `fn` throws, the transaction has been rolled back.
+  /// which explains it. If it throws, or `fn` does, the transaction has been rolled back.
   template <class Transaction, std::invocable F>
   bool once(Transaction& in, const lock_key& key, const once_options& options, F&& fn) {
     static_assert(
@@ -99,6 +106,7 @@ class once_calls {
     if (!once_in(in, service(), key, options)) return false;
     try {
       detail::invoke(std::forward<F>(fn));
+      end_once_in(in, service(), key);
     } catch (...) {
       roll_back_once(in, key);
       throw;
@@ -114,10 +122,11 @@ class once_calls {
   /// Errors: store_error.
   /// Cost: one statement.
   std::optional<done_mark> done(const lock_key& key);
-  /// Marks the work as done that was done under this lease: what once() does at its end. Tries as long as the lease can
-  /// be trusted.
-  /// Errors: lock_lost, the lease is not ours any more, nothing was marked; store_error, it is not known whether it was
-  /// marked; std::invalid_argument, `valid`.
+  /// Marks the work as done that was done under this lease: what once() does at its end. Tries for the ttl at most, as
+  /// long as the lease can be trusted.
+  /// Errors: lock_lost, the lease is not ours any more: its text says whether nothing was marked, or it is not known;
+  /// store_error, it is not known whether it was marked; std::logic_error, a transaction is open on this thread in the
+  /// database of the locks, or has verified the lease; std::invalid_argument, `valid`.
   /// Cost: one statement.
   void mark_done(const lease& held, optional_time valid = {});
   /// Takes the mark away, so that the next one does the work again. False: there is none.
@@ -132,6 +141,8 @@ class once_calls {
   lock_service& service() noexcept;
   /// A lease, or nothing if it is done.
   lease begin_once(const lock_key& key, const once_options& options);
+  /// Marks.
+  void end_once(const lease& held, const once_options& options);
 };
 
 /// Checks every field. `in_transaction`: nothing of the lock may be set.

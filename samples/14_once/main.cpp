@@ -39,9 +39,8 @@ struct settings {
 void credit_once(dlock::lock_service& locks, odb::database& db, const std::string& payment, long amount) {
   odb::transaction t{dlock::begin_write(db)};
   locks.once(t, "payment:" + payment, [&] {
-    auto account = std::unique_ptr<::account>(db.load<::account>(1));
-    account->balance += amount;
-    db.update(*account);
+    // Not what was read plus the amount: another payment may be credited at the same time, under another key.
+    db.execute(fmt::format("UPDATE sample_once_account SET balance = balance + {} WHERE id = 1", amount));
   });
   t.commit();
 }

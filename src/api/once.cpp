@@ -10,6 +10,7 @@
 #include "api/access.hpp"
 #include "base/option_fields.hpp"
 #include "dlock/lock_service.hpp"
+#include "engine/core/call_steps.hpp"
 #include "engine/core/operator_calls.hpp"
 #include "engine/operations/lock_errors.hpp"
 
@@ -41,6 +42,21 @@ mark_store& marks_of(engine::service_core& core, const lock_key& key) {
   return *marks;
 }
 
+/// What the transaction writes may be rolled back, and then the mark would be all that is left of the work.
+void refuse_in_transaction(engine::service_core& core, const lock_key& key) {
+  if (!engine::in_transaction(core)) return;
+  throw std::logic_error("dlock: once: key '" + printable(key) +
+                         "' would be marked as done inside an open transaction, before that is committed: pass the "
+                         "transaction, once(transaction, key, f), or call it after the transaction has ended");
+}
+
+/// Whether it is marked is known, unless an attempt had no answer.
+lock_lost lost_before_mark(engine::grant& grant, loss_reason reason, bool unsure) {
+  return {reason, fmt::format("key '{}': once: {}: fence {} is not the holder's any more: {}", printable(grant.key),
+                              unsure ? "it is not known whether it was marked as done" : "not marked as done",
+                              grant.fence_shown(), engine::explain(reason))};
+}
+
 bool is_done(engine::service_core& core, mark_store& marks, const lock_key& key, done_mark& found) {
   const auto ask = [&](connection& on) { return marks.find_mark(on, key.view(), found); };
   return engine::ask(core, reading, ask).result == outcome::yes;
@@ -50,8 +66,16 @@ bool is_done(engine::service_core& core, mark_store& marks, const lock_key& key,
 
 void validate(const once_options& options, bool in_transaction) {
   check_valid(options.valid);
-  if (in_transaction && detail::gives_any(options.lock)) {
-    throw std::invalid_argument("dlock: once_options::lock is set: in a transaction there is no lock");
+  if (in_transaction) {
+    detail::for_each_field(options.lock, [](std::string_view name, const auto& field) {
+      if (!detail::gives_any(field)) return;
+      throw std::invalid_argument(
+          fmt::format("dlock: once_options::lock.{} is set: in a transaction there is no lock", name));
+    });
+  }
+  if (options.lock.reentry == reentry::allow) {
+    throw std::invalid_argument(
+        "dlock: once_options::lock.reentry = allow: a function that asks for its own key would find it undone");
   }
 }
 
@@ -63,6 +87,8 @@ lease once_calls::begin_once(const lock_key& key, const once_options& options) {
   auto& marks = marks_of(core, key);
   auto terms = detail::settled(options.lock, core.shared().defaults);
   engine::check_acquire(core, {&key, 1}, terms);
+  refuse_in_transaction(core, key);
+  // The service's defaults may allow it.
   if (terms.reentry == reentry::allow) terms.reentry = reentry::refuse;
   done_mark before;
   if (is_done(core, marks, key, before)) return {};
@@ -79,8 +105,10 @@ std::optional<done_mark> once_calls::done(const lock_key& key) {
   return found;
 }
 
-void once_calls::mark_done(const lease& held, optional_time valid) {
-  check_valid(valid);
+void once_calls::mark_done(const lease& held, optional_time valid) { end_once(held, {.valid = valid}); }
+
+void once_calls::end_once(const lease& held, const once_options& options) {
+  check_valid(options.valid);
   const auto grant = access::grant_of(held);
   if (grant == nullptr) throw std::logic_error("dlock: mark_done() of an empty lease");
   auto& core = *access::core_of(service());
@@ -88,23 +116,43 @@ void once_calls::mark_done(const lease& held, optional_time valid) {
     throw std::invalid_argument("dlock: mark_done(): key '" + printable(grant->key) + "' is held by another service");
   }
   auto& marks = marks_of(core, grant->key);
+  if (core.all().table.verified_here(*grant)) {
+    throw std::logic_error("dlock: once: key '" + printable(grant->key) +
+                           "' would be marked as done inside the transaction of this thread that verified the lease "
+                           "and has its row locked: pass the transaction, once(transaction, key, f), or mark it after "
+                           "that has ended");
+  }
+  refuse_in_transaction(core, grant->key);
   const auto asked = grant->ask(verb::poll);
   const auto who = fmt::format("{}/{} {}", core.shared().host, core.shared().pid, core.shared().options.label);
-  const auto write = [&](connection& on) {
-    return marks.set_mark(on, asked, valid ? std::optional<microseconds>(*valid) : std::nullopt, who);
-  };
+  const auto valid = options.valid ? std::optional<microseconds>(*options.valid) : std::nullopt;
+  const auto write = [&](connection& on) { return marks.set_mark(on, asked, valid, who); };
+  const auto& clock = core.shared().time;
+  // The lease may be renewed for ever, while something else keeps the mark from being written.
+  const auto until = clock.now() + grant->ttl;
+  bool unsure = false;
   for (;;) {
-    engine::ensure_held(*grant);
+    if (const auto now = clock.now(); grant->remaining(now).count() <= 0) {
+      throw lost_before_mark(*grant, grant->why(now), unsure);
+    }
     try {
       if (engine::ask(core, marking, write).result == outcome::yes) return;
-      throw lock_lost(engine::grant_lifecycle::not_ours(*grant, core.shared().time.now()),
-                      fmt::format("key '{}': once: not marked as done, because fence {} is not the holder's any more",
-                                  printable(grant->key), grant->fence_shown()));
     } catch (const store_error& why) {
       // An attempt without an answer may still be executed, but marks nothing once the key is another's.
+      unsure = unsure || why.code() == errc::outcome_unknown;
       const bool may_pass = why.transient() || why.code() == errc::outcome_unknown;
-      if (!may_pass || !engine::pause_for(core, std::chrono::milliseconds{50}, {})) throw;
+      if (!may_pass || clock.now() >= until) throw;
+      if (!engine::pause_for(core, std::chrono::milliseconds{50}, options.lock.cancel.value_or(std::stop_token{})))
+        throw;
+      continue;
     }
+    const auto now = clock.now();
+    const auto reason = engine::grant_lifecycle::not_ours(*grant, now);
+    {
+      const engine::service_core::call here(core);
+      core.all().grants.lost(grant, reason, now);
+    }
+    throw lost_before_mark(*grant, reason, unsure);
   }
 }
 

@@ -22,22 +22,35 @@ class transaction_mark {
   transaction_mark(odb::transaction& in, engine::service_core& core, const lock_key& key)
       : in_(in), core_(core), key_(key), application_(application_of(core)) {}
 
+  /// Before anything is asked, so that a wrong transaction is an error also where the key is done.
+  void check() {
+    if (application_.glance(in_.connection()) == outcome::no) elsewhere();
+    check_open();
+  }
+  void check_open() {
+    if (application_.transaction_on(in_.connection()) == stores::sql::transaction_state::open) return;
+    if (application_->ends_unseen()) ensure_open(application_, in_.connection());
+    throw std::logic_error(fmt::format(
+        "dlock: once(): key '{}': no transaction is open on this connection: a deadlock that was ignored has rolled it "
+        "back, or a statement that commits by itself (DDL, for example) has ended it",
+        printable(key_)));
+  }
   bool set(const once_options& options) {
-    auto& connection = in_.connection();
-    if (application_.glance(connection) == outcome::no) elsewhere();
-    if (application_.transaction_on(connection) == stores::sql::transaction_state::none) {
-      throw std::logic_error(fmt::format(
-          "dlock: once(): key '{}': no transaction is open on this connection: a statement that commits by itself "
-          "(DDL, for example) has ended it",
-          printable(key_)));
-    }
     const auto& shared = core_.shared();
     const auto valid = options.valid ? std::optional<microseconds>(*options.valid) : std::nullopt;
     const auto statements = application_->mark_as_done(
         key_.view(), valid, fmt::format("{}/{} {}", shared.host, shared.pid, shared.options.label));
-    if (!statements.create.empty()) connection.execute(statements.create);
-    if (execute(statements.insert) == 0 && execute(statements.replace) == 0) return false;
-    ensure_open(application_, connection);
+    if (!statements.create.empty()) in_.connection().execute(statements.create);
+    if (execute(statements.insert) == 0) {
+      if (read(statements.counts) != 0) return false;
+      if (execute(statements.replace) == 0) {
+        throw store_error(
+            errc::store_failed,
+            fmt::format("key '{}': once: the mark was neither inserted nor found; rolled back", printable(key_)), 0, "",
+            true);
+      }
+    }
+    ensure_open(application_, in_.connection());
     guard(statements.holds);
     return true;
   }
@@ -49,8 +62,16 @@ class transaction_mark {
                     printable(key_), core_.where().name()));
   }
   unsigned long long execute(const std::string& statement) {
+    return explained(
+        [&] { return execute_there(application_, in_.connection(), statement, 1, [this] { elsewhere(); }); });
+  }
+  unsigned long long read(const std::string& statement) {
+    return explained([&] { return in_.connection().execute(statement); });
+  }
+  template <class Run>
+  unsigned long long explained(Run run) {
     try {
-      return execute_there(application_, in_.connection(), statement, 1, [this] { elsewhere(); });
+      return run();
     } catch (const odb::exception& error) {
       const auto why = application_.fault_of(error);
       throw store_error(
@@ -83,14 +104,22 @@ bool once_in(odb::transaction& in, lock_service& service, const lock_key& key, c
   try {
     validate(options, true);
     auto& core = *detail::access::core_of(service);
+    if (core.where().marks() == nullptr) return service.done(key).has_value();  // throws
+    detail::transaction_mark mark(in, core, key);
+    mark.check();
     // By a connection of dlock's, whose view is never older than the transaction. It also makes a missing table, which
     // the transaction can't do, because it would end by that.
     if (service.done(key)) return false;
-    return detail::transaction_mark(in, core, key).set(options);
+    return mark.set(options);
   } catch (...) {
     roll_back_once(in, key);
     throw;
   }
+}
+
+void end_once_in(odb::transaction& in, lock_service& service, const lock_key& key) {
+  if (in.finalized()) return;  // the function has committed it
+  detail::transaction_mark(in, *detail::access::core_of(service), key).check_open();
 }
 
 void roll_back_once(odb::transaction& in, const lock_key& /*key*/) noexcept {

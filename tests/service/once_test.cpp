@@ -4,6 +4,7 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "service/fake_transactions.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
@@ -127,11 +128,117 @@ TEST_CASE_METHOD(one_service, "once: a function that asks for its own key is ref
   CHECK(locks->done("k")->remaining == 1h);
 }
 
+TEST_CASE_METHOD(one_service, "once: the lock's form is refused inside an open transaction, which may be rolled back") {
+  const auto held = locks->acquire("held");
+  const auto sent = locks->statements();
+  {
+    const fake_transaction open(*store);
+    CHECK(refusal([&] {
+            return locks->once("k", [] { FAIL("inside a transaction"); });
+          }).find("pass the transaction") != std::string::npos);
+    CHECK(refusal([&] { return locks->mark_done(held), 0; }).find("pass the transaction") != std::string::npos);
+    CHECK(locks->statements() == sent);
+  }
+  // One that the function leaves open.
+  std::optional<fake_transaction> open;
+  CHECK(refusal([&] { return locks->once("k", [&] { open.emplace(*store); }); }).find("pass the transaction") !=
+        std::string::npos);
+  open.reset();
+  CHECK_FALSE(locks->done("k"));
+  locks->mark_done(held);
+}
+
+TEST_CASE_METHOD(one_service, "once: a mark inside the transaction that verified the lease is refused at once") {
+  const auto held = locks->acquire("k");
+  const auto grant = detail::access::grant_of(held);
+  engine::outlive_transaction(*grant);
+  const auto sent = locks->statements();
+  CHECK(refusal([&] { return locks->mark_done(held), 0; }).find("verified") != std::string::npos);
+  CHECK(locks->statements() == sent);
+  engine::transaction_ended(grant);
+  locks->mark_done(held);
+  CHECK(locks->done("k"));
+}
+
+namespace {
+
+/// Until the call is over; at most for 10 minutes of the clock.
+template <class Clock, class Call>
+void pass_until_over(Clock& clock, Call& call) {
+  for (int i = 0; i < 6000 && !call.over(); ++i) {
+    clock.advance(100ms);
+    static_cast<void>(clock.at_rest({.callers = 1}, 1ms));
+  }
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(one_service, "once: a mark is tried for the ttl at most, though the lease is renewed for ever") {
+  store->next(other_verb::mark, {.what = fate::fail, .why = row_lock, .times = 2000});
+  const auto begun = clock.now();
+  concurrent_call call([&] { locks->once("k", {.lock = {.ttl = 10s}}, [] {}); });
+  pass_until_over(clock, call);
+  REQUIRE(call.over());
+  CHECK(clock.now() - begun < 12s);
+  CHECK(clock.now() - begun > 9s);
+  CHECK(call.end() == errc::store_failed);
+  CHECK_FALSE(locks->done("k"));
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: cancel ends the attempts to mark, but not the first one") {
+  std::stop_source stop;
+  const once_options options{.lock = {.ttl = 10s, .cancel = stop.get_token()}};
+  CHECK(locks->once("done", options, [&] { stop.request_stop(); }));
+  stop = {};
+  store->next(other_verb::mark, {.what = fate::fail, .why = row_lock, .times = 2000});
+  const once_options again{.lock = {.ttl = 10s, .cancel = stop.get_token()}};
+  const auto sent = store->count(other_verb::mark);
+  CHECK(thrown([&] { return locks->once("k", again, [&] { stop.request_stop(); }); }) == errc::store_failed);
+  CHECK(store->count(other_verb::mark) == sent + 1);
+  CHECK_FALSE(locks->done("k"));
+}
+
+TEST_CASE_METHOD(one_service, "once: after an attempt without an answer a lost lease does not say that it is undone") {
+  const bool executed = GENERATE(true, false);
+  store->next(other_verb::mark, {.what = executed ? fate::drop : fate::vanish});
+  std::string said;
+  concurrent_call call([&] {
+    try {
+      locks->once("k", {.lock = {.ttl = 10s, .renewal = renewal::none}},
+                  [&] { store->next(other_verb::mark, {.what = fate::fail, .why = row_lock, .times = 2000}); });
+    } catch (const lock_lost& why) {
+      said = why.what();
+    }
+  });
+  pass_until_over(clock, call);
+  REQUIRE(call.over());
+  CHECK_FALSE(call.end());
+  CAPTURE(said);
+  CHECK(said.find("not known whether it was marked") != std::string::npos);
+  CHECK(static_cast<bool>(locks->done("k")) == executed);
+}
+
+TEST_CASE_METHOD(one_service, "once: a lease that the store refuses to mark by is lost for all") {
+  std::string said;
+  const auto held = locks->acquire("k");
+  steal("k");
+  try {
+    locks->mark_done(held);
+  } catch (const lock_lost& why) {
+    said = why.what();
+  }
+  CHECK(said.find("not marked as done") != std::string::npos);
+  CHECK(held.remaining() == 0us);
+  CHECK(held.lost_token().stop_requested());
+}
+
 TEST_CASE_METHOD(one_service, "once: refuses what it can't do, before anything is sent") {
   const auto with = [&](once_options options) { return refusal([&] { return locks->once("k", options, [] {}); }); };
   CHECK(with({.valid = 999ms}).find("valid = 999 ms") != std::string::npos);
   CHECK(with({.valid = 24h * 3651}).find("valid") != std::string::npos);
   CHECK(with({.lock = {.ttl = 1ms}}).find("ttl") != std::string::npos);
+  CHECK(with({.lock = {.reentry = reentry::allow}}).find("lock.reentry = allow") != std::string::npos);
   CHECK(refusal([&] { return locks->mark_done({}), 0; }).find("empty lease") != std::string::npos);
   auto rival = foreign();
   const auto theirs = rival->acquire("other");

@@ -35,9 +35,15 @@ namespace DLOCK_EXPORT dlock {
 /// Errors: store_error, and then the transaction has been rolled back: transient() after a deadlock, or if the other
 /// transaction took longer than the server waits for a lock; std::invalid_argument, a bad option;
 /// std::logic_error, the store keeps no marks, or is no database.
-/// Cost: one statement if it is done, else two; one more if an expired mark is replaced.
+/// Cost: one statement if it is done, else two; up to three more if another one marks it at the same time, or an
+/// expired mark is replaced.
 DLOCK_EXPORT bool once_in(odb::transaction& in, lock_service& service, const lock_key& key,
                           const once_options& options);
+/// What it calls after the function.
+/// Errors: std::logic_error or store_error (transient()), the transaction is not open any more: a deadlock that the
+/// function ignored has rolled it back, or a statement that commits by itself (DDL, for example) has ended it.
+/// Cost: nothing.
+DLOCK_EXPORT void end_once_in(odb::transaction& in, lock_service& service, const lock_key& key);
 /// Rolls it back, unless it has ended.
 DLOCK_EXPORT void roll_back_once(odb::transaction& in, const lock_key& key) noexcept;
 

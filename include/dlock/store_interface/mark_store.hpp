@@ -36,7 +36,7 @@ class mark_store {
   /// `grant` are the key's; returns no otherwise. The same again changes nothing but the time.
   virtual reply set_mark(connection& on, const request& grant, std::optional<microseconds> valid,
                          std::string_view by) noexcept = 0;
-  /// Deletes the mark; returns no if there is none.
+  /// Deletes the mark; returns no if there is none that counts.
   virtual reply delete_mark(connection& on, std::string_view key) noexcept = 0;
 };
 

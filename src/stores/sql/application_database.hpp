@@ -43,12 +43,15 @@ struct application_address {
 };
 
 /// Statements for a transaction of the application that marks a key as done. `insert` inserts the mark. If it changes
-/// no row, `replace` replaces a mark that does not count any more. If that changes no row either, the key is done.
+/// no row and `counts` finds one, the key is done. Otherwise `replace` replaces a mark that does not count any more.
+/// `counts` locks only shared, as the insert of a row that is there does: of many that wait for the same transaction,
+/// none could get more.
 /// `holds` finds one row if this transaction's mark is there. `create` makes the table, if it may be missing and the
 /// transaction can make it; otherwise it is empty.
 struct done_statements {
   std::string create{};
   std::string insert{};
+  std::string counts{};
   std::string replace{};
   std::string holds{};
 };

@@ -31,7 +31,11 @@ WHERE l.{lock.lock_key} = :key
 {lock_row}
 )";
 
-constexpr const char* remove = "DELETE FROM {done} WHERE {done.lock_key} = :key";
+constexpr const char* remove = R"(
+DELETE FROM {done}
+WHERE {done.lock_key} = :key
+  AND ({done.valid_until_us} IS NULL OR {done.valid_until_us} > {wall})
+)";
 
 constexpr const char* over = R"(
 SELECT {done.lock_key}
@@ -51,6 +55,12 @@ constexpr const char* insert_here = R"(
 SELECT :key, {wall}, :valid + {wall}, 0, :by
 {nowhere}
 WHERE 1 = 1)";
+
+constexpr const char* counts_here = R"(
+SELECT 1
+FROM {done}
+WHERE {done.lock_key} = :key
+  AND ({done.valid_until_us} IS NULL OR {done.valid_until_us} > {wall}))";
 
 constexpr const char* replace_here = R"(
 UPDATE {done}
@@ -184,11 +194,12 @@ reply done_marks::clean(sql_connection& on, std::size_t limit) {
 
 done_statements done_marks::for_transaction(std::string_view key, std::optional<microseconds> valid,
                                             std::string_view by, std::string_view here) const {
-  const auto made = [&](const char* source) {
+  const auto made = [&](const char* source, std::string_view end = {}) {
     std::string written = in_one_line(application_names_.expand(source)) + std::string(here);
+    if (!end.empty()) written += fmt::format(" {}", end);
     std::vector<std::pair<std::string_view, std::string>> values{
         {"key", literal(sql_bytes{key})}, {"valid", literal(time_or_null(valid))}, {"by", literal(by)}};
-    if (const auto time = now()) values.emplace_back("now", std::to_string(*time));
+    if (const auto time = wall()) values.emplace_back("wall", std::to_string(*time));
     std::vector<named_part> used;
     for (const auto& [name, value] : values) {
       if (written.find(fmt::format(":{}", name)) != std::string::npos) used.push_back({name, value});
@@ -196,7 +207,11 @@ done_statements done_marks::for_transaction(std::string_view key, std::optional<
     return write_values(written, used);
   };
   const bool makes = words_.creates_inside && creates_ && !used_.load(std::memory_order_relaxed);
-  return {makes ? create_ : std::string(), made(insert_here), made(replace_here), made(holds_here)};
+  return {.create = makes ? create_ : std::string(),
+          .insert = made(insert_here),
+          .counts = made(counts_here, words_.share_row),
+          .replace = made(replace_here),
+          .holds = made(holds_here)};
 }
 
 }  // namespace dlock::stores::sql

@@ -22,6 +22,7 @@ struct done_words {
   std::string_view wall;
   std::string_view only_primary;  ///< the end of a condition that fails on a replica
   std::string_view lock_row;      ///< the end of a SELECT that locks the rows that it reads
+  std::string_view share_row;     ///< the end of a SELECT that locks them shared, and reads what was committed last
   std::string_view insert;        ///< the INSERT that leaves an existing row
   std::string_view nowhere;       ///< the FROM of a SELECT without a table
   bool creates_inside = false;    ///< CREATE TABLE is a part of its transaction
@@ -53,8 +54,8 @@ class done_marks : public mark_store {
   /// Whether the error says that the table is missing.
   virtual bool lacks_table(const fault& why) const noexcept = 0;
   virtual std::string literal(const sql_value& value) const = 0;
-  /// What the clock's parameter is in a text for a transaction of the application; without one, empty.
-  virtual std::optional<std::int64_t> now() const { return std::nullopt; }
+  /// What :wall is in a text for a transaction of the application; empty where the server has the time.
+  virtual std::optional<std::int64_t> wall() const { return std::nullopt; }
   /// What makes a read see all that other nodes of a cluster have committed.
   virtual std::string_view synced(sql_connection& /*on*/) const { return {}; }
   /// Whether this thread may wait for a lock of the database. If not, sets `why`.

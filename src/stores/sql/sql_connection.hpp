@@ -39,7 +39,7 @@ struct sql_parameter {
 };
 
 /// The values of a text's parameters, in any order. Each must occur in the text. The driver may set further parameters
-/// itself: SQLite's :now is its clock, and :boot the boot.
+/// itself: SQLite's :now is its clock, :wall the time of day, and :boot the boot.
 class sql_values {
  public:
   sql_values() = default;

@@ -94,6 +94,13 @@ TEST_CASE_METHOD(marked_store, "mark: clean-up deletes those that count no more,
   CHECK(answer(forget(a, "over")) == outcome::no);
 }
 
+TEST_CASE_METHOD(marked_store, "mark: one that does not count any more is none to delete") {
+  const auto fence = a.acquire("k");
+  REQUIRE(answer(set(a, "k", fence, for_moments)) == outcome::yes);
+  pass_until(*fixture, [&] { return !find(b, "k"); });
+  CHECK(answer(forget(a, "k")) == outcome::no);
+}
+
 TEST_CASE_METHOD(marked_store, "mark: any bytes are a key") {
   const std::string key("a\0'\\\"\xff", 6);
   CHECK_FALSE(find(a, key));

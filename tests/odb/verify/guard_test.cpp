@@ -113,6 +113,16 @@ TEST_CASE_METHOD(cluster_scene, "guard: what is done once is not committed witho
   CHECK_FALSE(locks.done("payment:7"));
 }
 
+TEST_CASE_METHOD(cluster_scene, "once in a transaction: a mark that is neither inserted nor found is an error") {
+  locks.forget_done("payment:7");  // makes the table
+  raw_sqlite(path).run("CREATE TRIGGER swallows BEFORE INSERT ON dlock_done BEGIN SELECT RAISE(IGNORE); END");
+  odb::transaction t(begin(*bank));
+  const auto e = caught<store_error>([&] { return locks.once(t, "payment:7", [&] { write(*bank, 1, 666); }); });
+  CHECK_THAT(e.what(), ContainsSubstring("neither inserted nor found"));
+  CHECK(t.finalized());
+  check_untouched();
+}
+
 TEST_CASE_METHOD(cluster_scene, "guard: a rollback ends it, one to a savepoint does not") {
   {
     odb::transaction t(begin(*bank));

@@ -3,6 +3,7 @@
 /// The moments at which grants in an SQLite file end, to the microsecond, by a clock that goes by hand; and that the
 /// time of day means nothing to them.
 
+#include "dlock/store_interface/mark_store.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 
@@ -71,6 +72,27 @@ TEST_CASE_METHOD(timed_fixture,
   pass(10s);
   actor b(*this);
   CHECK(b.kill(a.id) == outcome::yes);
+}
+
+TEST_CASE_METHOD(timed_fixture, "sqlite time: a mark ends by the time of day, though the host was off meanwhile") {
+  constexpr std::int64_t noon = 1'700'000'000'000'000;
+  machine->set_wall_clock(noon);
+  actor a(*this);
+  auto grant = a.about(verb::poll, "k");
+  grant.fence = a.acquire("k");
+  REQUIRE(answer(a.store->marks()->set_mark(*a.connection, grant, 3h, "mine")) == outcome::yes);
+  // It was off for 3 h, and has run for longer than before.
+  const auto later = std::make_shared<sqlite_machine>("next");
+  later->set(microseconds{2h}.count());
+  const auto counts_at = [&](microseconds after) {
+    later->set_wall_clock(noon + after.count());
+    const auto store = open_by(later);
+    const auto connection = connect(*store);
+    done_mark found;
+    return store->marks()->find_mark(*connection, "k", found).result == outcome::yes;
+  };
+  CHECK(counts_at(3h - 1us));
+  CHECK_FALSE(counts_at(3h));
 }
 
 // Clean-up of an SQLite file beyond what the contract says of every store. The clock goes by hand, and what happens

@@ -42,6 +42,7 @@ mysql_marks::mysql_marks(const sql::table_names& names, const std::string& datab
                  {.wall = server_clock,
                   .only_primary = "AND CONCAT(@@global.read_only) IN ('0', 'OFF')",
                   .lock_row = "FOR UPDATE",
+                  .share_row = "LOCK IN SHARE MODE",
                   .insert = "INSERT IGNORE INTO",
                   .nowhere = "FROM DUAL"},
                  done_file, creates, sql::quoted_name(database, '`') + ".") {}

@@ -102,7 +102,7 @@ void bind_value(sqlite_statement& to, int at, const sql::sql_value& value) {
   std::visit(binding{to, at}, value);
 }
 
-void bind_all(sqlite_statement& to, sql::sql_values values, std::int64_t now, const std::string& boot) {
+void bind_all(sqlite_statement& to, sql::sql_values values, std::int64_t now, const sqlite_file& file) {
   std::size_t bound = 0;
   for (int at = 1; at <= to.parameter_count(); ++at) {
     const auto name = to.parameter_name(at).substr(1);
@@ -113,7 +113,9 @@ void bind_all(sqlite_statement& to, sql::sql_values values, std::int64_t now, co
     } else if (name == "now") {
       to.bind(at, now);
     } else if (name == "boot") {
-      to.bind_text(at, boot);
+      to.bind_text(at, file.boot);
+    } else if (name == "wall") {
+      to.bind(at, std::int64_t{file.wall_clock().count()});
     } else {
       throw std::logic_error(fmt::format("dlock: the parameter ':{}' has no value", name));
     }
@@ -134,7 +136,7 @@ reply sqlite_connection::read(const sql::sql_text& statement, sql::sql_values va
   sqlite_statement prepared;
   const auto bind = [&](sqlite_statement& to, std::int64_t now) {
     rows.clear();
-    bind_all(to, values, now, file_->boot);
+    bind_all(to, values, now, *file_);
   };
   const auto row = [&](const sqlite_statement& shown) {
     std::vector<sql::sql_row::cell> cells;
@@ -157,7 +159,7 @@ reply sqlite_connection::change_in(writing& in, const sql::sql_text& statement, 
   std::uint64_t number = 0;
   const auto bind = [&](sqlite_statement& to, std::int64_t now) {
     number = 0;
-    bind_all(to, values, now, file_->boot);
+    bind_all(to, values, now, *file_);
   };
   // The row comes before the commit, so it counts only after SQLITE_DONE.
   const auto row = [&](const sqlite_statement& shown) { number = static_cast<std::uint64_t>(shown.integer(0)); };

@@ -262,12 +262,13 @@ void forget_other_boots(lease_connection& connection) {
 
 }  // namespace
 
-// A boot's clock begins anew, so marks are by that of rows: row 3 is its difference to the wall clock.
+// A boot's clock begins anew, and that of rows stands still while the host is off, so marks are by the time of day.
 sqlite_marks::sqlite_marks(std::shared_ptr<lease_file> file)
     : done_marks(file->names,
-                 {.wall = "(:now + (SELECT f.{floor.fence} FROM {floor} f WHERE f.{floor.id} = 3))",
+                 {.wall = ":wall",
                   .only_primary = "",
                   .lock_row = "",
+                  .share_row = "",
                   .insert = "INSERT OR IGNORE INTO",
                   .nowhere = "",
                   .creates_inside = true},

@@ -38,7 +38,7 @@ class sqlite_marks final : public sql::done_marks {
     return why.text.find("no such table") != std::string::npos;
   }
   std::string literal(const sql::sql_value& value) const override;
-  std::optional<std::int64_t> now() const override { return file_->now(); }
+  std::optional<std::int64_t> wall() const override { return file_->wall_clock().count(); }
   bool may_wait(fault& why) const noexcept override { return transactions_->caller_may_wait(why); }
 
   const std::shared_ptr<lease_file> file_;
