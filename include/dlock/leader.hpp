@@ -31,8 +31,8 @@ class leadership {
   leadership(const leadership&) = delete;
   leadership& operator=(const leadership&) = delete;
 
-  /// Requested when the function must return: the lease is lost (then the server gives the key to another one no
-  /// earlier than a service_options::margin later), resign(), leader::request_stop(), or lock_service::close().
+  /// Requested when the function must return: the lease is lost (docs/leader.md says after which losses another one
+  /// may lead at once), resign(), leader::request_stop(), or lock_service::close().
   /// Callbacks run on the thread that requests it, which may be one of the service: keep them short.
   std::stop_token stop_token() const noexcept { return stop_.get_token(); }
   /// Whether the function must return. Reads the clock, so it shows a loss even before stop_token() is requested.
@@ -59,11 +59,12 @@ class leadership {
 struct leader_options {
   /// How the key is held: `ttl` is how long the key stays taken after a crash, `max_hold` the longest term, `min_hold`
   /// the shortest time between two terms' beginnings. A candidate waits without end, so `wait`, `cancel` and
-  /// `retry.limit` must not be set. Default: the service's.
+  /// `retry.limit` must not be set. The service renews the lease, whatever its default is, so `renewal` must not be
+  /// set to another value than automatic. Default: the service's.
   lock_options lock{};
   /// How long it does not campaign after a term, so that another candidate is next; and after an exception or an error
-  /// of the store, when it doubles with each further one in a row. A term of at least max_pause begins anew. Default
-  /// 1 s; 1 ms to 1 day.
+  /// of the store, when it doubles with each further one in a row. After a term of at least max_pause, which counts
+  /// from the grant, the doubling begins anew. Default 1 s; 1 ms to 1 day.
   std::chrono::milliseconds pause{1'000};
   /// The longest such pause. Default 30 s; not below pause, at most 1 day.
   std::chrono::milliseconds max_pause{30'000};

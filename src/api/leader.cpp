@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -23,10 +24,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds day = std::chrono::hours{24};
 
-void check_time(const char* what, milliseconds value, milliseconds least, milliseconds most) {
+[[noreturn]] void refuse(const lock_key& key, const std::string& what) {
+  throw std::invalid_argument(fmt::format("dlock: key {}: {}", key.explain(), what));
+}
+
+void check_time(const lock_key& key, const char* what, milliseconds value, milliseconds least, milliseconds most) {
   if (value >= least && value <= most) return;
-  throw std::invalid_argument(
-      fmt::format("dlock: {} = {} ms: {} to {}", what, value.count(), least.count(), most.count()));
+  refuse(key, fmt::format("{} = {} ms: {} to {} ms", what, value.count(), least.count(), most.count()));
 }
 
 /// What the observer gets of an exception.
@@ -41,17 +45,23 @@ std::string text_of(const std::exception_ptr& thrown) {
 }
 
 lock_options campaign_options(const lock_key& key, const leader_options& from, engine::service_core& core) {
-  const auto refuse = [](const char* field) {
-    throw std::invalid_argument(
-        fmt::format("dlock: leader_options::lock.{} is set: a candidate waits without end", field));
+  const auto& lock = from.lock;
+  const auto endless = [&](const std::string& field) {
+    refuse(key, fmt::format("leader_options::lock.{}: a candidate waits without end, so leave it unset", field));
   };
-  if (from.lock.wait) refuse("wait");
-  if (from.lock.cancel) refuse("cancel");
-  if (from.lock.retry.limit) refuse("retry.limit");
-  check_time("leader_options::pause", from.pause, milliseconds{1}, day);
-  check_time("leader_options::max_pause", from.max_pause, from.pause, day);
+  if (lock.wait) endless(fmt::format("wait = {} ms", lock.wait->count()));
+  if (lock.cancel) endless("cancel");
+  if (lock.retry.limit) endless(fmt::format("retry.limit = {}", *lock.retry.limit));
+  if (lock.renewal && *lock.renewal != renewal::automatic) {
+    refuse(key, fmt::format("leader_options::lock.renewal = {}: a term lasts until its function returns, so leave it "
+                            "unset",
+                            *lock.renewal == renewal::manual ? "manual" : "none"));
+  }
+  check_time(key, "leader_options::pause", from.pause, milliseconds{1}, day);
+  check_time(key, "leader_options::max_pause", from.max_pause, from.pause, day);
   auto terms = detail::settled(from.lock, core.shared().defaults);
   terms.wait = wait_forever;
+  terms.renewal = renewal::automatic;
   terms.retry.limit = detail::retry_settings{}.limit;
   engine::check_acquire(core, {&key, 1}, terms);
   return as_options(terms);
@@ -69,8 +79,12 @@ class leader::campaign {
         options_(std::move(options)),
         lock_(campaign_options(key_, options_, core_)) {
     core_.refuse_if_forked();
-    if (!lead_) throw std::invalid_argument("dlock: a leader without a function");
+    if (!lead_) refuse(key_, "a leader without a function");
     lock_.cancel = stop_.get_token();
+  }
+
+  /// Not before the leader is complete, whose functions the leader's function may call.
+  void start() {
     thread_.start([this](const std::stop_token&) { run(); }, [this] { stop(); });
   }
 
@@ -95,7 +109,7 @@ class leader::campaign {
  private:
   void run() {
     for (int failures = 0;;) {
-      const auto begun = core_.shared().time.now();
+      granted_.reset();
       std::exception_ptr why;
       try {
         why = serve();
@@ -105,7 +119,8 @@ class leader::campaign {
       } catch (...) {
         why = std::current_exception();
       }
-      if (core_.shared().time.now() - begun >= options_.max_pause) failures = 0;
+      // A long wait for the key is no sign that the function works again.
+      if (granted_ && core_.shared().time.now() - *granted_ >= options_.max_pause) failures = 0;
       failures = why == nullptr ? 0 : failures + 1;
       if (why != nullptr && options_.failed) options_.failed(why);
       const auto pause = options_.pause * (1LL << std::clamp(failures - 1, 0, 20));
@@ -116,6 +131,7 @@ class leader::campaign {
   /// One campaign, and its term. Returns what the function threw; throws what the campaign throws.
   std::exception_ptr serve() {
     const lease held = service_.acquire(key_, lock_);
+    granted_ = core_.shared().time.now();
     leadership term(held);
     const auto ends = [&term] { term.resign(); };
     const std::stop_callback lost(held.lost_token(), ends);
@@ -131,8 +147,8 @@ class leader::campaign {
     try {
       lead_(term);
     } catch (const lock_lost&) {
-      // It has found out by a check that it must stop, which the observer knows.
-      if (!term.stop_requested()) return failed();
+      // It has found out by a check that it must stop, which the observer knows. Otherwise another lock was lost.
+      if (term.held().loss() == loss_reason::none) return failed();
     } catch (...) {
       return failed();
     }
@@ -156,13 +172,16 @@ class leader::campaign {
   const leader_options options_;
   lock_options lock_;
   std::stop_source stop_{};
+  std::optional<instant> granted_{};  ///< when the present term began, or the last one; the thread's
   mutable base::mutex mutex_;
   leadership* term_ DLOCK_GUARDED_BY(mutex_) = nullptr;
   base::background_thread thread_{};  // ends before the rest
 };
 
 leader::leader(lock_service& service, lock_key key, std::function<void(leadership&)> lead, leader_options options)
-    : campaign_(std::make_unique<campaign>(service, std::move(key), std::move(lead), std::move(options))) {}
+    : campaign_(std::make_unique<campaign>(service, std::move(key), std::move(lead), std::move(options))) {
+  campaign_->start();
+}
 
 leader::~leader() = default;
 
@@ -187,8 +206,8 @@ class leader_watch::watcher {
         changed_(std::move(changed)),
         interval_(interval) {
     core_.refuse_if_forked();
-    check_time("leader_watch: interval", interval_, milliseconds{10}, day);
-    if (!changed_) throw std::invalid_argument("dlock: a leader_watch without a callback");
+    check_time(key_, "leader_watch: interval", interval_, milliseconds{10}, day);
+    if (!changed_) refuse(key_, "a leader_watch without a callback");
     thread_.start([this](const std::stop_token&) { run(); },
                   [this] {
                     if (!core_.forked()) stop_.request_stop();

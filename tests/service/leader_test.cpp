@@ -164,29 +164,122 @@ TEST_CASE_METHOD(leaders, "leader: pauses double with each failure in a row, up 
   CHECK(one->text == "no disk");
 }
 
-TEST_CASE_METHOD(leaders,
-                 "leader: its function may ask it to stop, and throws lock_lost without that being a failure") {
-  std::atomic<bool> failed{false}, ran{false};
-  leader* self = nullptr;
-  std::atomic<bool> ready{false};
-  leader once(*locks, "k",
-              [&](leadership& term) {
-                ready.wait(false);
-                term.ensure_held();
-                self->request_stop();
-                CHECK(term.stop_requested());
-                ran = true;
-                throw lock_lost(loss_reason::expired, "what ensure_held() throws");
-              },
-              {.failed = [&](const std::exception_ptr&) { failed = true; }});
-  self = &once;
-  ready = true;
-  ready.notify_all();
-  REQUIRE(eventually([&] { return ran.load() && !locks->holder("k"); }));
-  CHECK(clock.at_rest());
+TEST_CASE_METHOD(leaders, "leader: a long wait for the key does not reset the pauses of a function that fails") {
+  std::atomic<int> runs{0};
+  const leader failing(*locks, "k",
+                       [&](leadership&) {
+                         ++runs;
+                         throw std::runtime_error("no disk");
+                       },
+                       {.pause = 1s, .max_pause = 3s});
+  const auto pass = [&](std::chrono::milliseconds time) {
+    clock.advance(time);
+    CHECK(clock.at_rest({.callers = 1}));
+  };
+  CHECK(clock.at_rest({.callers = 1}));
+  REQUIRE(runs == 1);
+  auto theirs = others->acquire("k");
+  pass(1s);  // the pause
+  pass(10s);
+  REQUIRE(runs == 1);
+  theirs.release();
+  for (int i = 0; i < 100 && runs == 1; ++i) pass(100ms);
+  REQUIRE(runs == 2);
+  for (int i = 0; i < 18; ++i) pass(100ms);
+  CHECK(runs == 2);
+  for (int i = 0; i < 3; ++i) pass(100ms);
+  CHECK(runs == 3);
+}
+
+TEST_CASE_METHOD(leaders, "leader: after a term of at least max_pause the pauses begin anew") {
+  std::atomic<int> runs{0};
+  std::atomic<bool> full{false};
+  const leader failing(*locks, "k",
+                       [&](leadership&) {
+                         if (++runs == 3) full.wait(false);
+                         throw std::runtime_error("no disk");
+                       },
+                       {.pause = 1s, .max_pause = 3s});
+  CHECK(clock.at_rest({.callers = 1}));
+  clock.advance(1s);
+  REQUIRE(eventually([&] { return runs == 2; }));
+  CHECK(clock.at_rest({.callers = 1}));
+  clock.advance(2s);
+  REQUIRE(eventually([&] { return runs == 3; }));
+  clock.advance(3s);
+  full = true;
+  full.notify_all();
+  CHECK(clock.at_rest({.callers = 1}));
+  clock.advance(1s - 1us);
+  CHECK(clock.at_rest({.callers = 1}));
+  CHECK(runs == 3);
+  clock.advance(1us);
+  CHECK(eventually([&] { return runs == 4; }));
+}
+
+TEST_CASE_METHOD(leaders, "leader: its function may call it from the beginning") {
+  struct shop {
+    std::atomic<int> led{0};
+    leader owner;
+    explicit shop(lock_service& locks)
+        : owner(locks, "k", [this](leadership&) {
+            led = owner.leads() ? 1 : 2;
+            owner.request_stop();
+          }) {}
+  };
+  for (int i = 0; i < 100; ++i) {
+    const shop one(*locks);
+    REQUIRE(eventually([&] { return one.led != 0 && !locks->holder("k"); }));
+    CHECK(one.led == 1);
+  }
+}
+
+TEST_CASE_METHOD(leaders, "leader: lock_lost of its lease is no failure") {
+  std::atomic<bool> failed{false}, ran{false}, begun{false};
+  const leader first(*locks, "k",
+                     [&](leadership& term) {
+                       begun = true;
+                       while (!term.stop_requested()) std::this_thread::yield();
+                       ran = true;
+                       term.ensure_held();
+                     },
+                     {.lock = {.ttl = 10s}, .failed = [&](const std::exception_ptr&) { failed = true; }});
+  REQUIRE(eventually([&] { return begun.load(); }));
+  store->cut();
+  clock.advance(9500ms);
+  REQUIRE(eventually([&] { return ran.load(); }));
+  CHECK(clock.at_rest({.callers = 1}));
   CHECK_FALSE(failed);
   CHECK(seen->count(event::kind::handler_failed) == 0);
-  CHECK(granted(others->try_acquire("k")));
+  store->cut(false);
+}
+
+TEST_CASE_METHOD(leaders, "leader: lock_lost of another lock is a failure, also after resign()") {
+  std::atomic<int> told{0};
+  const leader first(*locks, "k",
+                     [&](leadership& term) {
+                       term.resign();
+                       throw lock_lost(loss_reason::expired, "another lock");
+                     },
+                     {.failed = [&](const std::exception_ptr& why) {
+                       told = thrown([&] { return std::rethrow_exception(why), 0; }) == errc::lost ? 1 : 2;
+                     }});
+  REQUIRE(seen->wait_for(event::kind::handler_failed));
+  CHECK(clock.at_rest({.callers = 1}));
+  CHECK(told == 1);
+}
+
+TEST_CASE_METHOD(leaders, "leader: its lease is renewed even if the service's default is another") {
+  const auto manual = service([](service_options& all) { all.defaults.renewal = renewal::manual; });
+  office here;
+  const leader first(*manual, "k", std::ref(here), {.lock = {.ttl = 10s}});
+  REQUIRE(here.begins(1));
+  for (int i = 0; i < 30; ++i) {
+    clock.advance(1s);
+    static_cast<void>(clock.at_rest({.callers = 1}, 100ms));
+  }
+  CHECK(first.leads());
+  CHECK(here.terms() == 1);
 }
 
 TEST_CASE_METHOD(leaders, "leader: closing its service ends the term and the campaigns") {
@@ -218,13 +311,17 @@ TEST_CASE_METHOD(leaders, "leader: refuses what would end a campaign, and times 
           .leads();
     });
   };
-  CHECK(with({.lock = {.wait = 1s}}).find("lock.wait") != std::string::npos);
+  CHECK(with({.lock = {.wait = 1s}}).find("'k': leader_options::lock.wait = 1000 ms") != std::string::npos);
+  CHECK(with({.lock = {.renewal = renewal::none}}).find("lock.renewal = none") != std::string::npos);
+  CHECK(with({.lock = {.renewal = renewal::manual}}).find("lock.renewal = manual") != std::string::npos);
+  CHECK(with({.lock = {.renewal = renewal::automatic}}).empty());
   CHECK(with({.lock = {.cancel = std::stop_token{}}}).find("lock.cancel") != std::string::npos);
-  CHECK(with({.lock = {.retry = {.limit = 3U}}}).find("retry.limit") != std::string::npos);
+  CHECK(with({.lock = {.retry = {.limit = 3U}}}).find("lock.retry.limit = 3") != std::string::npos);
   CHECK(with({.lock = {.ttl = 1ms}}).find("ttl") != std::string::npos);
-  CHECK(with({.pause = 0ms}).find("pause = 0") != std::string::npos);
+  CHECK(with({.pause = 0ms}).find("'k': leader_options::pause = 0 ms") != std::string::npos);
   CHECK(with({.pause = 2s, .max_pause = 1s}).find("max_pause = 1000") != std::string::npos);
-  CHECK(refusal([&] { return leader(*locks, "k", nullptr).leads(); }).find("function") != std::string::npos);
+  CHECK(refusal([&] { return leader(*locks, "k", nullptr).leads(); }).find("'k': a leader without a function") !=
+        std::string::npos);
 }
 
 TEST_CASE_METHOD(leaders, "leader: an error of the store is reported, and it campaigns on") {
