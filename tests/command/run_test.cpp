@@ -492,6 +492,22 @@ TEST_CASE_METHOD(run_scene, "dlock run --once: a command whose lock was lost is 
   CHECK(run({"--once", "--valid", "10ms"}, "true").code == 64);
 }
 
+TEST_CASE_METHOD(run_scene, "dlock run --once: a command that was asked to end is not done, also if it exits with 0") {
+  const std::string script = "trap 'exit 0' TERM HUP; touch \"$SCENE/begun\"; while :; do sleep 0.02; done";
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    dlock_program program(arguments({"--once"}, script), environment);
+    REQUIRE(eventually([&] { return there("begun"); }));
+    program.signal(signal);
+    CHECK(program.code() == 128 + signal);
+    CHECK(program.error().find("not marked as done") != std::string::npos);
+    CHECK(dlock_does({"done", "job"}, environment).code == 1);
+    CHECK(free());
+    std::filesystem::remove(folder / "begun");
+  }
+  CHECK(run({"--once", "--max-hold", "500ms"}, script).code == 79);
+  CHECK(dlock_does({"done", "job"}, environment).code == 1);
+}
+
 TEST_CASE_METHOD(run_scene, "dlock run: with --json it says on the standard error what it did") {
   const auto ran = run({"--json"}, "echo out");
   CHECK(ran.out == "out\n");

@@ -386,6 +386,20 @@ TEST_CASE_METHOD(file_scene, "dlock gc: deletes what is idle and nothing else, a
   CHECK(does({"show", "held"}).code == 0);
 }
 
+TEST_CASE_METHOD(file_scene, "dlock run --lead: a command that exits by itself is not started again after a loss") {
+  const std::string script =
+      "[ -e \"$SCENE/begun\" ] && exit 4; touch \"$SCENE/begun\"; "
+      "until [ -e \"$SCENE/go\" ]; do sleep 0.02; done; exit 3";
+  dlock_program program({"run", "--lead", "job", "--", "sh", "-c", script},
+                        {{"DLOCK_URL", url}, {"SCENE", folder / ""}});
+  REQUIRE(eventually([&] { return ::access((folder / "begun").c_str(), F_OK) == 0; }));
+  // dlock learns of it by the release, because the next renewal is far away.
+  raw_sqlite(folder / "locks.db").run("DELETE FROM dlock_lock");
+  std::ofstream(folder / "go").flush();
+  CHECK(program.code() == 79);
+  CHECK(program.error().find("the command had exited") != std::string::npos);
+}
+
 TEST_CASE_METHOD(file_scene, "dlock bench: measures the figures that it names, and leaves no key held") {
   { lock_service locks{url}; }
   const auto all = json({"bench", "--time", "1s"});

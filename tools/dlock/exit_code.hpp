@@ -45,7 +45,8 @@ inline constexpr std::array exit_meanings{
     exit_meaning{exit_code::internal, "70", "An error of dlock itself, or of the system: no processes, no memory."},
     exit_meaning{exit_code::busy, "75", "Another owner held the key for the whole wait."},
     exit_meaning{exit_code::config, "78", "The configuration file can't be read."},
-    exit_meaning{exit_code::lost, "79", "The lock was lost while the command ran, and dlock ended the command."},
+    exit_meaning{exit_code::lost, "79",
+                 "The lock was lost while the command ran. dlock ended the command, unless it had exited."},
     exit_meaning{exit_code::left, "80",
                  "dlock could not end processes that the command started. They run on without the lock; the standard "
                  "error names them."},

@@ -254,27 +254,27 @@ class running {
     // Not by the max_hold of the lease, because that would be lost then, and freed a margin later at best.
     const auto cap = options.max_hold > 0ms ? std::chrono::steady_clock::now() + options.max_hold
                                             : std::chrono::steady_clock::time_point::max();
-    bool ended = false;
     for (;;) {
       std::array<pollfd, 3> all{{{below_.descriptor(), POLLIN, 0},
                                  {signals_.descriptor(), POLLIN, 0},
-                                 {ended ? -1 : lost_.descriptor(), POLLIN, 0}}};
+                                 {ended_ ? -1 : lost_.descriptor(), POLLIN, 0}}};
       const auto now = std::chrono::steady_clock::now();
-      if (!ended && now >= cap) {
-        capped_ = ended = true;
+      if (!ended_ && now >= cap) {
+        capped_ = ended_ = true;
         below_.end_command();
       }
-      const auto pause = ended ? beat : std::min(beat, std::chrono::ceil<milliseconds>(cap - now));
+      const auto pause = ended_ ? beat : std::min(beat, std::chrono::ceil<milliseconds>(cap - now));
       ::poll(all.data(), all.size(), static_cast<int>(pause.count()));
       trust();
       while (const auto got = signals_.next()) {
+        if (signal_ == 0 && ends_programs(got->number)) signal_ = got->number;
         // SIGHUP asks most services to read their configuration again.
         asked_to_end_ = asked_to_end_ || (ends_programs(got->number) && got->number != SIGHUP);
         if (own_group_ || !got->of_terminal) below_.pass_on(got->number);
       }
-      if (!ended && all[2].revents != 0) {
+      if (!ended_ && all[2].revents != 0) {
         below_.end_command();
-        ended = true;
+        ended_ = true;
       }
       if (all[0].revents == 0) continue;
       const auto what = below_.next();
@@ -286,10 +286,14 @@ class running {
     }
   }
 
+  /// Whether dlock ended it, because the lock was lost or because of max_hold. The guard may have done so as well.
+  bool ended() const noexcept { return ended_; }
   /// Whether it was ended because of max_hold.
   bool capped() const noexcept { return capped_; }
   /// Whether a signal that ends programs has come.
   bool asked_to_end() const noexcept { return asked_to_end_; }
+  /// The first signal that came and ends programs, or 0.
+  int signal() const noexcept { return signal_; }
 
   /// The guard ends the command itself if this is not called any more.
   void trust() noexcept {
@@ -303,7 +307,9 @@ class running {
   const lease& held_;
   const signal_queue& signals_;
   const bool own_group_;
+  bool ended_ = false;
   bool capped_ = false;
+  int signal_ = 0;
   bool asked_to_end_ = false;
   event lost_{};
 };
@@ -390,9 +396,13 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
   const bool succeeded = status == 0 && !what.command_left;
   const auto rest =
       options.free_on_failure && succeeded ? options.min_hold - std::chrono::floor<milliseconds>(spent) : 0ms;
+  const bool by_itself = !command.ended() && !what.late;
+  // A command that was asked to end may exit with 0 before its work is done.
+  const bool interrupted = options.once && succeeded && by_itself && command.signal() != 0;
+  const bool marks = options.once && succeeded && by_itself && !interrupted;
   std::string lost;
-  if (options.once && succeeded) lost = mark(report, locks, held);
-  if (auto late = release(report, locks, key, std::move(held), rest); lost.empty() && !(options.once && succeeded)) {
+  if (marks) lost = mark(report, locks, held);
+  if (auto late = release(report, locks, key, std::move(held), rest); lost.empty() && !marks) {
     lost = std::move(late);  // what is marked was done under the lock
   }
   if (lost.empty() && what.late) lost = "dlock was stopped until the lease's deadline had passed";
@@ -400,10 +410,16 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
   if (!what.command_left && (what.left || !lost.empty())) report.out["command_exit_code"] = status;
   if (!lost.empty()) {
     report.out["error"] = lost;
-    report.warn(what.left ? lost : lost + ": dlock ended the command");
+    report.warn(what.left ? lost : lost + (by_itself ? ": the command had exited" : ": dlock ended the command"));
   }
-  report.leads_again = options.lead && !lost.empty() && !what.left && !command.asked_to_end();
+  // A leader's command that has exited is not started again, even if its lock was lost before that.
+  report.leads_again = options.lead && !lost.empty() && !by_itself && !what.left && !command.asked_to_end();
   if (report.unmarked && lost.empty()) return report.end("unmarked", code(exit_code::unavailable));
+  if (interrupted) {
+    report.warn(
+        fmt::format("signal {} came before the command exited with 0: it is not marked as done", command.signal()));
+    if (lost.empty() && !what.left) return report.end("unmarked", code(exit_code::by_signal) + command.signal());
+  }
   const int exits = what.left ? code(exit_code::left) : lost.empty() ? status : code(exit_code::lost);
   return report.end(lost.empty() ? "ran" : "lost", exits);
 }
