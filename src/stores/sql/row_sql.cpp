@@ -113,7 +113,7 @@ std::string row_sql::in_list(std::span<const row_id* const> rows, const std::str
 /// Not (a, b) IN ((1, 2), ...), for which databases read the whole index or table.
 std::string row_sql::one_by_one(std::span<const row_id* const> rows, const std::vector<std::string>& columns) const {
   std::vector<std::string> conditions;
-  for (const auto* const row : rows) conditions.push_back("(" + where(*row, columns) + ")");
+  for (const auto* const row : rows) conditions.push_back(fmt::format("({})", where(*row, columns)));
   return either(conditions);
 }
 

@@ -41,7 +41,10 @@ struct batch {
 /// The keys of a condition: "X'61',X'62'".
 std::string key_list(std::span<const request> requests) {
   std::string list;
-  for (const auto& each : requests) list += (list.empty() ? "" : ",") + mysql_literal(each.resource);
+  for (const auto& each : requests) {
+    if (!list.empty()) list += ',';
+    list += mysql_literal(each.resource);
+  }
   return list;
 }
 
