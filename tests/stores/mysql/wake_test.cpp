@@ -260,8 +260,10 @@ TEST_CASE_METHOD(wake_fixture, "wake: who finds that the holder had to wait itse
     CHECK(waits.get());
     return sent;
   };
-  CHECK(statements(true) == 3);   // a take, and a poll before and after it is registered
-  CHECK(statements(false) >= 3);  // and one poll more, unless a busy machine makes the first one late
+  CHECK(statements(true) == 3);  // a take, and a poll before and after it is registered
+  bool polls_more = false;       // a busy machine may make the first poll so late that there is no other one
+  for (int i = 0; i != 10 && !polls_more; ++i) polls_more = statements(false) > 3;
+  CHECK(polls_more);
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and gets the key does not sleep again") {
