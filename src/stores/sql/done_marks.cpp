@@ -15,7 +15,7 @@ constexpr const char* find = R"(
 SELECT {wall} - {done.done_at_us}, {done.valid_until_us} - {wall}, {done.fence}, {done.done_by}
 FROM {done}
 WHERE {done.lock_key} = :key
-  AND ({done.valid_until_us} IS NULL OR {done.valid_until_us} > {wall})
+  AND {counts}
 )";
 
 // The row of the lock stays locked until the mark is committed, so a take-over comes before both or after both, and a
@@ -34,7 +34,7 @@ WHERE l.{lock.lock_key} = :key
 constexpr const char* remove = R"(
 DELETE FROM {done}
 WHERE {done.lock_key} = :key
-  AND ({done.valid_until_us} IS NULL OR {done.valid_until_us} > {wall})
+  AND {counts}
 )";
 
 constexpr const char* over = R"(
@@ -60,7 +60,7 @@ constexpr const char* counts_here = R"(
 SELECT 1
 FROM {done}
 WHERE {done.lock_key} = :key
-  AND ({done.valid_until_us} IS NULL OR {done.valid_until_us} > {wall}))";
+  AND {counts})";
 
 constexpr const char* replace_here = R"(
 UPDATE {done}
@@ -90,6 +90,7 @@ done_marks::done_marks(const table_names& names, const done_words& words, std::s
   names_.add_text("columns", names_.expand("{done.lock_key}, {done.done_at_us}, {done.valid_until_us}, {done.fence}, "
                                            "{done.done_by}"));
   names_.add_text("wall", names_.expand(words_.wall));
+  names_.add_text("counts", names_.expand("({done.valid_until_us} IS NULL OR {done.valid_until_us} > {wall})"));
   names_.add_text("only_primary", std::string(words_.only_primary));
   names_.add_text("lock_row", std::string(words_.lock_row));
   names_.add_text("insert", std::string(words_.insert));
