@@ -124,7 +124,7 @@ void once_calls::end_once(const lease& held, const once_options& options) {
   }
   refuse_in_transaction(core, grant->key);
   const auto asked = grant->ask(verb::poll);
-  const auto who = fmt::format("{}/{} {}", core.shared().host, core.shared().pid, core.shared().options.label);
+  const auto who = core.shared().who();
   const auto valid = options.valid ? std::optional<microseconds>(*options.valid) : std::nullopt;
   const auto write = [&](connection& on) { return marks.set_mark(on, asked, valid, who); };
   const auto& clock = core.shared().time;

@@ -61,4 +61,8 @@ std::string printable_text(std::string_view text) {
   return result;
 }
 
+std::string describe_process(std::string_view host, std::int64_t pid, std::string_view label) {
+  return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
+}
+
 }  // namespace dlock::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace dlock::detail {
 
 /// A text as messages show it: bytes that no terminal shows as themselves are written as \xNN.
 DLOCK_EXPORT std::string printable_text(std::string_view text);
+
+/// A process as messages and marks name it: "host/pid label", without the label if that is empty.
+DLOCK_EXPORT std::string describe_process(std::string_view host, std::int64_t pid, std::string_view label);
 
 }  // namespace dlock::detail
 

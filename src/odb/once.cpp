@@ -36,10 +36,8 @@ class transaction_mark {
         printable(key_)));
   }
   bool set(const once_options& options) {
-    const auto& shared = core_.shared();
     const auto valid = options.valid ? std::optional<microseconds>(*options.valid) : std::nullopt;
-    const auto statements = application_->mark_as_done(
-        key_.view(), valid, fmt::format("{}/{} {}", shared.host, shared.pid, shared.options.label));
+    const auto statements = application_->mark_as_done(key_.view(), valid, core_.shared().who());
     if (!statements.create.empty()) in_.connection().execute(statements.create);
     if (execute(statements.insert) == 0) {
       if (read(statements.counts) != 0) return false;

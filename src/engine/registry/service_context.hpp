@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/lock_settings.hpp"
+#include "base/text.hpp"
 #include "dlock/export.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
@@ -62,6 +63,8 @@ class service_context {
   session_record record(const id128& id, microseconds ttl) const noexcept {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
+  /// The process as messages and marks name it.
+  std::string who() const { return detail::describe_process(host, pid, options.label); }
   /// Names one attempt; never the same twice in a session. `promises`: see promises_to_look().
   std::uint64_t next_nonce(bool promises = false) noexcept {
     return nonces_.fetch_add(2, std::memory_order_relaxed) + (promises ? 1 : 0);

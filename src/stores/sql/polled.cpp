@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/text.hpp"
+
 namespace dlock::stores::sql {
 namespace {
 
@@ -22,7 +24,7 @@ dlock::seen holder_of(const polled_key& row) {
   now.gone = row.kept && row.gone;
   now.expired = row.remaining <= 0;
   now.remaining = microseconds{std::max<std::int64_t>(0, row.remaining)};
-  if (!row.gone) now.who = describe_holder(row.host, row.pid, row.label);
+  if (!row.gone) now.who = detail::describe_process(row.host, row.pid, row.label);
   return now;
 }
 
@@ -47,7 +49,7 @@ dlock::seen holder_of(const polled_row& row, const row_table& table, tables_id t
   now.holder = owner->session;
   now.nonce = owner->nonce;
   now.gone = row.kept && row.gone;
-  if (!row.gone) now.who = describe_holder(row.host, row.pid, row.label);
+  if (!row.gone) now.who = detail::describe_process(row.host, row.pid, row.label);
   return now;
 }
 

@@ -96,8 +96,4 @@ std::string row_holder::describe_foreign(std::string_view text) {
                      plain.substr(session_digits + 1, tables_id::size), other.session.hex());
 }
 
-std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label) {
-  return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
-}
-
 }  // namespace dlock::stores::sql

@@ -68,9 +68,6 @@ struct row_holder {
   static std::string describe_foreign(std::string_view text);
 };
 
-/// For messages: "host/pid label".
-std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);
-
 /// Stands for another program as the holder, which has no session, only the row's expiry.
 inline constexpr id128 foreign_owner{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  //
                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};

@@ -9,6 +9,7 @@
 #include <exception>
 #include <map>
 
+#include "base/text.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/sql/deadlock_cycles.hpp"
@@ -307,7 +308,7 @@ bool parked_waiters::look_for_cycles(clock::time_point now) {
   for (const auto& row : rows) {
     sql::nested_waiter waiter{
         .process = row.at(0).value_or(""),
-        .who = row.at(3) ? sql::describe_holder(*row.at(3), integer_of(row.at(4)), row.at(5).value_or(""))
+        .who = row.at(3) ? detail::describe_process(*row.at(3), integer_of(row.at(4)), row.at(5).value_or(""))
                          : std::string(sql::unknown_process),
         .waits_for = row.at(1).value_or("")};
     if (!sql::read_held(row.at(2).value_or(""), waiter)) continue;

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/text.hpp"
 #include "stores/findings.hpp"
 #include "stores/redis/client/protocol.hpp"
 #include "stores/reply_or_in_doubt.hpp"
@@ -85,8 +86,7 @@ reply polled(const answer& response) {
   holder.expired = response[4].number() == 1;
   holder.remaining = microseconds{response[5].number()};
   if (alive) {
-    const auto label = response[8].text();
-    holder.who = fmt::format("{}/{}{}{}", response[6].text(), response[7].text(), label.empty() ? "" : " ", label);
+    holder.who = detail::describe_process(response[6].text(), response[7].number(), response[8].text());
   }
   return found;
 }

@@ -2,6 +2,7 @@
 
 /// Operators' queries that only SQLite has.
 
+#include "base/text.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -77,7 +78,7 @@ reply sqlite_admin::name_sessions(connection& connection, std::map<id128, std::s
     auto answer = on.read(text(names_of_sessions, "name sessions"), {}, rows);
     for (const auto& row : rows) {
       const auto found = sessions.find(row.id(0));
-      if (found != sessions.end()) found->second = sql::describe_holder(row.text(1), row.integer(2), row.text(3));
+      if (found != sessions.end()) found->second = detail::describe_process(row.text(1), row.integer(2), row.text(3));
     }
     return answer;
   });

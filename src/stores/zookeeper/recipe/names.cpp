@@ -148,7 +148,7 @@ std::string node_prefix(node_names recipe, std::string_view attempt) {
 
 std::string node_data::text() const { return fmt::format("dlock {} {} {}", session.hex(), timeout_ms, who()); }
 
-std::string node_data::who() const { return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label); }
+std::string node_data::who() const { return detail::describe_process(host, pid, label); }
 
 std::optional<node_data> node_data::parse(std::string_view text) {
   if (next_word(text) != "dlock") return std::nullopt;
