@@ -207,6 +207,12 @@ class examination {
                             settings_.expire ? "Set maxmemory-policy noeviction."
                                              : "Set maxmemory-policy to noeviction, or to one of volatile-*.");
     }
+    if (limit > 0 && policy.starts_with("volatile")) {
+      return found_.warning("memory", value,
+                            "A server whose memory is full deletes marks of once() that have a valid, so the work is "
+                            "done again.",
+                            "Set maxmemory-policy noeviction, or use no valid.");
+    }
     if (limit > 0 && used > 0.9 * limit) {
       return found_.warning("memory", value, "A full server grants no new key. It still renews and releases leases.",
                             "Raise maxmemory, or find out what fills the memory.");
