@@ -13,3 +13,4 @@ CREATE TABLE "dlock_done" (
   "valid_until_us" INTEGER NULL,
   "fence" INTEGER NOT NULL,
   "done_by" TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS "dlock_done_until" ON "dlock_done" ("valid_until_us") WHERE "valid_until_us" IS NOT NULL;

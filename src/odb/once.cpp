@@ -38,7 +38,7 @@ class transaction_mark {
   bool set(const once_options& options) {
     const auto valid = options.valid ? std::optional<microseconds>(*options.valid) : std::nullopt;
     const auto statements = application_->mark_as_done(key_.view(), valid, core_.shared().who());
-    if (!statements.create.empty()) in_.connection().execute(statements.create);
+    for (const auto& create : statements.create) in_.connection().execute(create);
     if (execute(statements.insert) == 0) {
       if (read(statements.counts) != 0) return false;
       if (execute(statements.replace) == 0) {

@@ -36,6 +36,10 @@ TEST_CASE("dlock on MySQL: run, list, show, force, gc") {
   check_verbs(s);
 }
 
+TEST_CASE("dlock on MySQL: gc deletes marks of work whose time is over, and no others") {
+  check_gc_of_marks(mysql_scene());
+}
+
 TEST_CASE("dlock on MySQL: rows of a table in another database") {
   const mysql_scene s;
   raw_mysql app(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));

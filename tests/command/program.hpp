@@ -252,6 +252,21 @@ inline void check_verbs(const url_scene& s) {
   CHECK(s.does({"gc", "--idle", "1ms"}).code == 0);
 }
 
+/// `dlock gc` deletes marks of work whose time is over, although this command has used no mark.
+inline void check_gc_of_marks(const url_scene& s) {
+  using namespace std::chrono_literals;
+  lock_service locks{s.url};
+  locks.once("ever", [] {});
+  locks.once("a day", {.valid = 24h}, [] {});
+  for (const auto* const key : {"a second", "another"}) locks.once(key, {.valid = 1s}, [] {});
+  CHECK(s.json({"gc"}).at("deleted") == 0);
+  CHECK(eventually([&] { return !locks.done("a second") && !locks.done("another"); }));
+  CHECK(s.json({"gc"}).at("deleted") == 2);
+  CHECK(s.json({"gc"}).at("deleted") == 0);
+  CHECK(locks.done("ever"));
+  CHECK(locks.done("a day"));
+}
+
 /// What works on the rows of a table with the ids 42 and 43, which `run`, the application, gives lock columns.
 inline void check_row_verbs(const url_scene& s, const std::string& table,
                             const std::function<void(const std::string&)>& run) {

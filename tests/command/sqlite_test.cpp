@@ -386,6 +386,10 @@ TEST_CASE_METHOD(file_scene, "dlock gc: deletes what is idle and nothing else, a
   CHECK(does({"show", "held"}).code == 0);
 }
 
+TEST_CASE_METHOD(file_scene, "dlock gc: deletes marks of work whose time is over, and no others") {
+  check_gc_of_marks(*this);
+}
+
 TEST_CASE_METHOD(file_scene, "dlock run --lead: a command that exits by itself is not started again after a loss") {
   const std::string script =
       "[ -e \"$SCENE/begun\" ] && exit 4; touch \"$SCENE/begun\"; "

@@ -199,7 +199,7 @@ void add_service(CLI::App& app, all_options& into) {
   schema.add_option("--rows", s.rows, "Print the ALTER TABLE that lets rows of this table be locked in place")
       ->type_name("TABLE");
 
-  auto& gc = add_verb(app, "gc", "Delete idle keys and dead sessions now");
+  auto& gc = add_verb(app, "gc", "Delete idle keys, dead sessions and expired marks now");
   add_time(gc, "--idle", into.gc.idle, 0s, year, "1d",
            "Delete free keys that were not granted for this time, with 0 no keys");
   add_count(gc, "--step", into.gc.step, 1, 10'000, "100", "Rows that one step deletes at most");

@@ -49,7 +49,7 @@ struct application_address {
 /// `holds` finds one row if this transaction's mark is there. `create` makes the table, if it may be missing and the
 /// transaction can make it; otherwise it is empty.
 struct done_statements {
-  std::string create{};
+  std::vector<std::string> create{};
   std::string insert{};
   std::string counts{};
   std::string replace{};

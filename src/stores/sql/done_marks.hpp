@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dlock/store_interface/mark_store.hpp"
 #include "stores/sql/application_database.hpp"
@@ -39,7 +40,7 @@ class done_marks : public mark_store {
   /// Makes the table if it is missing and the URL allows that, so that programs whose user may not make tables find it.
   /// Where it can't, the first use says so.
   void make(sql_connection& on);
-  /// Deletes at most `limit` marks that count no more, once the table is in use here. reply::fence is their number.
+  /// Deletes at most `limit` marks that count no more. reply::fence is their number.
   reply clean(sql_connection& on, std::size_t limit);
   /// `here`: a further condition, " AND ...".
   done_statements for_transaction(std::string_view key, std::optional<microseconds> valid, std::string_view by,
@@ -53,6 +54,8 @@ class done_marks : public mark_store {
 
   /// Whether the error says that the table is missing.
   virtual bool lacks_table(const fault& why) const noexcept = 0;
+  /// Whether the error says that this program has no such table, or no right on it, so that there is nothing to clean.
+  virtual bool shows_none(const fault& why) const noexcept { return lacks_table(why); }
   virtual std::string literal(const sql_value& value) const = 0;
   /// What :wall is in a text for a transaction of the application; empty where the server has the time.
   virtual std::optional<std::int64_t> wall() const { return std::nullopt; }
@@ -65,12 +68,14 @@ class done_marks : public mark_store {
   /// Runs `statement`; if the table is missing, makes it and runs it again.
   template <class Run>
   reply with_table(sql_connection& on, Run run);
+  /// Returns what the last statement returned.
+  reply create(sql_connection& on);
   std::string text(const char* source) const;
 
   table_names names_;
   table_names application_names_;  ///< on a connection of the application
   const done_words words_;
-  const std::string create_;
+  const std::vector<std::string> create_;
   const bool creates_;
   std::atomic<bool> used_{false};
 };

@@ -189,6 +189,9 @@ TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.
 }
 
 TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock and to clean up") {
+  // Who uses no once() may leave the line of its table away.
+  const bool marks = GENERATE(true, false);
+  CAPTURE(marks);
   mysql_store_fixture fixture;
   fixture.open();
   mysql_user user(fixture.tables.prefix() + "narrow");
@@ -200,6 +203,7 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
   }
   REQUIRE(narrow.size() == 6);
   for (auto& grant : narrow) {
+    if (!marks && grant.find("`dlock_done`") != std::string::npos) continue;
     grant.pop_back();
     grant = replaced(replaced(grant, "@LOCKS@", store_url::parse(fixture.url()).path), "@HOST@", "%");
     user.root().run(replaced(replaced(grant, "@APP@", user.name()), "dlock_", fixture.tables.prefix()));
