@@ -491,6 +491,7 @@ text: DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS 
 -- 31 times:
 text: DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 5
 --
+text: SELECT `lock_key` FROM `P_done` WHERE `valid_until_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) LIMIT 100
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')

@@ -67,6 +67,7 @@ CREATE TABLE IF NOT EXISTS "dlock_done" (
   "valid_until_us" INTEGER NULL,
   "fence" INTEGER NOT NULL,
   "done_by" TEXT NOT NULL)
+CREATE INDEX IF NOT EXISTS "dlock_done_until" ON "dlock_done" ("valid_until_us") WHERE "valid_until_us" IS NOT NULL
 == a connection
 PRAGMA foreign_keys=OFF
 PRAGMA journal_mode = WAL
@@ -705,6 +706,7 @@ UPDATE "dlock_floor" SET "fence" = MAX("fence", :seen_fence) WHERE "id" = 1
 DELETE FROM "dlock_lock" WHERE "lock_key" = :key AND "session_id" IS NULL AND "fence" <= :seen_fence
 --
 COMMIT
+SELECT "lock_key" FROM "dlock_done" WHERE "valid_until_us" <= :wall LIMIT :most
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous

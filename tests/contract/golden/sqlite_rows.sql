@@ -647,6 +647,7 @@ UPDATE "dlock_session" SET "revoked" = 1 WHERE lower(hex("id")) = ( SELECT subst
 SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now ORDER BY "id" LIMIT :most
 SELECT "lock_key" FROM "dlock_lock" WHERE "lock_key" > :after ORDER BY "lock_key" LIMIT 1 OFFSET :window
 SELECT l."lock_key", l."session_id", l."fence", l."expires_at_us" IS NULL FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" > :after AND l."acquired_at_us" + :idle <= :now AND (l."session_id" IS NULL OR IIF(l."expires_at_us" IS NULL, s."id" IS NULL OR s."expires_at_us" + s."ttl_us" <= :now, l."expires_at_us" <= :now)) ORDER BY l."lock_key" LIMIT :most
+SELECT "lock_key" FROM "dlock_done" WHERE "valid_until_us" <= :wall LIMIT :most
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous
