@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 import api
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-GUIDE = ["cookbook", "keys", "waiting", "threads", "asynchronous", "errors", "transactions", "row-locks", "annotations",
-         "testing"]
+GUIDE = ["cookbook", "leader", "once", "keys", "waiting", "several-keys", "threads", "asynchronous", "errors", "transactions",
+         "row-locks", "annotations", "testing"]
 STORES = ["stores", "mysql-schemes", "redis", "zookeeper", "comparison"]
 RUNNING = ["install", "command", "metrics", "operations", "performance"]
 INSIDE = ["guarantees", "protocol", "measurements", "reliability", "architecture", "writing-a-store"]

@@ -57,7 +57,7 @@ mistake docs/architecture.md 's/^- `frees`/- `fees`/' \
 mistake include/dlock/store_interface/store_types.hpp 's/^  cancel, /  revoke, /' \
   'other enumerators, or another order, than in include/dlock/store_interface/store_types.hpp' '< revoke' '> cancel'
 mistake docs/architecture.md 's/^\| `queue_turn`/| `queue_trun`/' 'queue_trun is no name of the code'
-mistake include/dlock/lock_keys.hpp 's/max_size = 256/max_size = 512/' "docs/waiting.md:1: does not say '1 to 512 different keys'"
+mistake include/dlock/lock_keys.hpp 's/max_size = 256/max_size = 512/' "docs/several-keys.md:1: does not say '1 to 512 different keys'"
 mistake include/dlock/service_options.hpp "s/10'000/12'000'000/" "docs/asynchronous.md:1: does not say '\`service_options::max_waiters\` (12,000,000)'"
 mistake docs/keys.md 's/255 bytes: its/254 bytes: its/' "docs/keys.md:1: does not say 'exactly 255 bytes'"
 mistake src/odb/claim.cpp 's/most_rows/row_limit/' "src/odb/claim.cpp:1: has no limit 'most_rows = ', of which docs/row-locks.md speaks"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0
 
-   Deadlock cycles of N processes that wait for each other (docs/waiting.md; src/stores/sql/deadlock_cycles.cpp). Each process
+   Deadlock cycles of N processes that wait for each other (docs/several-keys.md; src/stores/sql/deadlock_cycles.cpp). Each process
    holds a lock of its own, and may wait for that of the next one. The thread of its waiters writes what it holds into the
    waiter table, reads the rows of all, then the present grants, and refuses its own wait, confirms it, or asks the others
    to confirm theirs. The wait of a cycle that ends first is refused, of several that end together the youngest.
