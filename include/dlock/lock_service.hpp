@@ -77,8 +77,8 @@ class lock_service : public once_calls, private detail::wrong_calls {
   using wrong_calls::with_lock;
   using wrong_calls::with_locks;
 
-  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/several-keys.md. Keys
-  /// that this owner holds are entered again.
+  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/several-keys.md.
+  /// Keys that this owner holds are entered again.
   /// Errors: as acquire(); lock_timeout names the key that was busy.
   /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
   multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});

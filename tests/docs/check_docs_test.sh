@@ -43,7 +43,8 @@ mistake CONTRIBUTING.md 's#`field_check` in `src/base/lock_options.cpp`#`field_c
 mistake docs/errors.md 's/`errc::forked`/forked/' 'docs/errors.md:1: does not explain `errc::forked`'
 mistake docs/errors.md 's/`still_held`/still held/' 'docs/errors.md:1: does not explain `still_held`'
 mistake docs/guarantees.md 's/`abandoned`/abandoned/' 'docs/guarantees.md:1: does not explain `abandoned`'
-mistake docs/writing-a-store.md 's/`tells_free`/x/' 'docs/writing-a-store.md:1: does not explain `tells_free`'
+mistake docs/writing-a-store.md 's/`min_hold`/x/g' 'docs/writing-a-store.md:1: does not explain `min_hold`'
+mistake docs/writing-a-store.md 's/`polls_and_wakes`/x/' 'docs/writing-a-store.md:1: does not explain `polls_and_wakes`'
 mistake docs/operations.md 's/`innodb_lock_wait_timeout`/x/' 'docs/operations.md:1: does not explain `innodb_lock_wait_timeout`'
 mistake src/stores/redis/client/settings.cpp 's/take_param\("[a-z_]+"/take_param("no_such_parameter"/' \
   'no header explains the URL parameter no_such_parameter'

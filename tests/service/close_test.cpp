@@ -354,7 +354,7 @@ TEST_CASE_METHOD(engine_fixture, "close: an operator's call that is under way wh
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: that of a key which an operator takes away looks for a waiter") {
-  store->can().wakes_one = true;
+  store->can().waits = waiting::woken;
   const auto held = foreign()->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   CHECK(service()->force_release("k"));
   CHECK(store->looked() == 1);

@@ -86,7 +86,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[T76]")
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: keys that are given back after a while look for waiters") {
-  store->can().wakes_one = true;
+  store->can().waits = waiting::woken;
   locks = service();
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("b");

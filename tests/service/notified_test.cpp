@@ -16,7 +16,7 @@ struct notified_fixture : engine_fixture {
   std::optional<lease> held = other->acquire("k");
   std::stop_source cancel{};
   std::unique_ptr<lock_service> mine;
-  std::thread waiting{};
+  std::thread waiter{};
   std::atomic<bool> over{false};
   static constexpr retry_policy seldom{.pause = 1h, .max_pause = 1h};
   bool granted = false;  // these three once it is over
@@ -29,7 +29,7 @@ struct notified_fixture : engine_fixture {
   }
   ~notified_fixture() {
     cancel.request_stop();
-    if (waiting.joinable()) waiting.join();
+    if (waiter.joinable()) waiter.join();
   }
 
   std::unique_ptr<lock_service> running_service() {
@@ -37,20 +37,20 @@ struct notified_fixture : engine_fixture {
   }
   /// A store that wakes one waiter at a release, instead.
   void wakes_one() {
-    store->can().tells_free = false;
-    store->can().wakes_one = true;
+    store->can().waits = waiting::woken;
     mine = service();
   }
 
   /// Other programs free the same keys, which it does not notice: whoever waits is notified and polls.
   void others_release() {
-    store->can().others_release = true;
+    auto& waits = store->can().waits;
+    waits = waits == waiting::woken ? waiting::woken_beside_others : waiting::notified_beside_others;
     mine = running_service();
   }
 
   void wait_for(const std::vector<lock_key>& all, lock_options how) {
     how.cancel = cancel.get_token();
-    waiting = std::thread([this, all, how] {
+    waiter = std::thread([this, all, how] {
       try {
         if (all.size() == 1) {
           const auto one = mine->acquire(all[0], how);
@@ -91,7 +91,7 @@ struct notified_fixture : engine_fixture {
   static std::vector<lock_key> one_or_several(bool several) {
     return several ? std::vector<lock_key>{"a", "k"} : std::vector<lock_key>{"k"};
   }
-  void end() { waiting.join(); }
+  void end() { waiter.join(); }
   /// It waits for "k", which is released then, and gets it when its pause is over.
   void get_after_a_wait(const lock_options& how) {
     wait_for({"k"}, how);
@@ -533,8 +533,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release that min_hold delays says n
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a service whose own waiters poll looks for those of others all the same") {
-  store->can().tells_free = false;
-  store->can().wakes_others = true;
+  store->can().waits = waiting::polls_and_wakes;
   mine = service();
   auto held_long = mine->acquire("b");
   clock.advance(10ms);
@@ -594,8 +593,8 @@ TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registers at once, and its release looks") {
-  store->can().tells_free = false;
-  store->can().wakes_one = store->can().keeps_order = true;
+  store->can().waits = waiting::woken;
+  store->can().keeps_order = true;
   mine = service();
   wait_for({"k"}, {.wait = 60s, .retry = seldom, .fairness = fairness::fifo});
   REQUIRE(watches("k"));  // time stands still

@@ -529,7 +529,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a program asks what its st
   CHECK(locks->caps().fence);
   CHECK(locks->caps().session_leases);
   CHECK_FALSE(locks->caps().min_hold);
-  CHECK_FALSE(locks->caps().tells_free);
+  CHECK_FALSE(locks->caps().tells_free());
   CHECK(locks->statements() == 0);
 }
 

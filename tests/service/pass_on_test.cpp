@@ -155,7 +155,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock is released and taken wher
        .meanwhile = [](auto& in) { in.clock.advance(1ms); }},
       {.name = "the store can't", .before = [](auto& in) { in.store->can().passes_on = false; }},
       {.name = "other processes may wait for it",
-       .before = [](auto& in) { in.store->can().wakes_one = true; },
+       .before = [](auto& in) { in.store->can().waits = waiting::woken; },
        .meanwhile = [](auto& in) { in.clock.advance(10ms); }},
       {.name = "this process has had it for long", .meanwhile = [](auto& in) { in.clock.advance(100ms); }},
   }));
@@ -174,7 +174,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock is released and taken wher
 }
 
 TEST_CASE_METHOD(passing_fixture, "passing on: not while releases find waiters of other processes") {
-  store->can().wakes_one = true;
+  store->can().waits = waiting::woken;
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());

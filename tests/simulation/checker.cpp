@@ -293,7 +293,7 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
     each->first_end = std::max(each->first_end, (*first)->until);
     each->refused = refused;
     numbers.push_back(each->number);
-    sure = sure && each->certain && !each->by->dead() && (plan_.caps().wakes_one || each->by == &by);
+    sure = sure && each->certain && !each->by->dead() && (plan_.caps().wakes_one() || each->by == &by);
   }
   world_.tell(by.name(), [&] {
     return fmt::format("key {}: closes a deadlock cycle of {}", mine.waits_for.front(), cycle.size());
@@ -477,7 +477,7 @@ void checker::ended(const std::string& key, const lock_row& row) {
 
 /// Where a release wakes one waiter, it wakes none then, and they look at the key every 4 s.
 void checker::kept(const request& by, moment time) {
-  if (!plan_.caps().wakes_one) return;
+  if (!plan_.caps().wakes_one()) return;
   auto& at = state_of(by.resource);
   at.found_by = std::max(at.found_by, world_.now() + time + 4 * second);
 }

@@ -34,11 +34,11 @@ std::uint64_t fitting(store_kind kind) {
   only_if(caps.rows, {hazard::transactions, hazard::rows, hazard::columns, hazard::claims});
   only_if(traits_of(kind).locks_rows, {hazard::foreign});
   only_if(caps.expiring_leases, {hazard::unkept});
-  only_if(caps.tells_free || caps.wakes_one, {hazard::late_notifications, hazard::broken_channels});
+  only_if(caps.tells_free() || caps.wakes_one(), {hazard::late_notifications, hazard::broken_channels});
   // Those that wait in a queue at the server are never forgotten.
-  only_if((caps.tells_free && !traits_of(kind).queues) || caps.wakes_one,
+  only_if((caps.tells_free() && !traits_of(kind).queues) || caps.wakes_one(),
           {hazard::lost_notifications, hazard::silent_channels});
-  only_if(caps.tells_free && !traits_of(kind).queues, {hazard::repeated_notifications});
+  only_if(caps.tells_free() && !traits_of(kind).queues, {hazard::repeated_notifications});
   only_if(!traits_of(kind).queues, {hazard::nested});
   only_if(caps.request_ids, {hazard::requests});
   only_if(traits_of(kind).notices_deletions, {hazard::deletions});

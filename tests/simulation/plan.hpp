@@ -172,7 +172,7 @@ struct plan {
   /// before this was simulated; there any stop excuses any delay.
   bool passes_over() const noexcept { return about == subject::stops; }
   /// Waiters rely on notifications, and don't poll.
-  bool notifies() const noexcept { return caps().tells_free && !caps().others_release; }
+  bool notifies() const noexcept { return caps().tells_free() && !caps().others_release(); }
   moment longest_travel() const noexcept { return has(hazard::distances) ? farthest * travel : travel; }
   /// Transactions have rows locked for a while, which no key of the store tells.
   bool locks_rows() const noexcept { return has(hazard::transactions) || has(hazard::claims) || has(hazard::foreign); }

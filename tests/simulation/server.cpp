@@ -217,7 +217,7 @@ bool server::waits_for_others(job& one) {
 void server::look_for_waiters(job& one) {
   one.to_wake.assign(one.asks.size(), 0);
   one.first.assign(one.asks.size(), std::nullopt);
-  if (!data.traits.caps.wakes_one) return;
+  if (!data.traits.caps.wakes_one()) return;
   for (std::size_t i = 0; i < one.asks.size(); ++i) {
     const auto& asked = one.asks[i];
     auto& answer = one.answers[i];
@@ -405,7 +405,7 @@ unsigned server::publish(const std::string& key) {
 
 /// A release that keeps the key for min_hold publishes, too: those who hear it learn until when.
 void server::notify_of(job& one) {
-  if (!data.traits.caps.tells_free) return;
+  if (!data.traits.caps.tells_free()) return;
   const auto action = one.asks.front().action;
   if (action != verb::release && action != verb::cancel) return;
   for (std::size_t i = 0; i < one.asks.size(); ++i) {

@@ -224,9 +224,9 @@ bool network::hits(hazard what, std::uint64_t ppm) noexcept {
 
 simulated_store::simulated_store(network& by, process& of)
     : by_(by), process_(of), caps_(by.how().caps()), turns_(std::make_shared<turns_of_others>()), known_(by.to(), of) {
-  if (caps_.wakes_one) {
+  if (caps_.wakes_one()) {
     subscriber_ = std::make_shared<registered_waiters>(by, of, turns_);
-  } else if (!caps_.tells_free) {
+  } else if (!caps_.tells_free()) {
     return;
   } else if (by.to().data.traits.queues) {
     subscriber_ = std::make_shared<queue_positions>(by, of);
@@ -279,7 +279,7 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     for (auto& each : replies.subspan(from)) each = answer_of(what, broken());
   };
   if (!with.usable()) return answer_all(outcome::failed);
-  if (caps_.tells_free && by_.to().data.traits.queues) {
+  if (caps_.tells_free() && by_.to().data.traits.queues) {
     // What positions in queues have got costs no statement.
     const auto action = requests.front().action;
     std::vector<request> others;

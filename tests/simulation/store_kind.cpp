@@ -10,26 +10,30 @@ store_traits traits_of(store_kind kind) noexcept {
   made.locks_rows = caps.rows || kind == store_kind::state_row || kind == store_kind::t_lock;
   switch (kind) {
     case store_kind::lease_table: caps.passes_on = true; break;
-    case store_kind::waiter_table: caps.passes_on = caps.wakes_one = caps.keeps_order = true; break;
+    case store_kind::waiter_table:
+      caps.waits = waiting::woken;
+      caps.passes_on = caps.keeps_order = true;
+      break;
     case store_kind::redis:
-      caps.tells_free = true;
+      caps.waits = waiting::notified;
       made.counts_waiters = true;
       break;
     case store_kind::zookeeper:
       caps.expiring_leases = caps.min_hold = false;
-      caps.tells_free = true;
+      caps.waits = waiting::notified;
       made.keeps_rows = caps.consecutive_fences = false;
       made.queues = made.ends_sessions = made.notices_deletions = true;
       break;
     case store_kind::named_lock:
       caps.expiring_leases = caps.fence = caps.min_hold = false;
-      caps.tells_free = true;
+      caps.waits = waiting::notified;
       made.keeps_rows = false;
       made.ends_sessions = true;
       break;
     case store_kind::setnx:
       caps.session_leases = caps.fence = caps.min_hold = false;
-      caps.renewed_leases = caps.tells_free = caps.others_release = true;
+      caps.renewed_leases = true;
+      caps.waits = waiting::notified_beside_others;
       made.keeps_rows = false;
       break;
     case store_kind::state_row:

@@ -67,7 +67,7 @@ class faulty_store final : public store,
     unfit_ = std::move(why);
   }
   /// It tells who waits for a key when that may be free, which here the test says. Before a service uses it.
-  void tells_free() { caps_.tells_free = true; }
+  void tells_free() { caps_.waits = waiting::notified; }
   /// A release notifies so many.
   void has_waiters(unsigned count) { waiters_ = count; }
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.

@@ -79,7 +79,7 @@ struct cycle_link {
 class key_listener {
  public:
   /// The key may be free, so the waiter asks for it at once. `works`: the store notifies it of every such moment from
-  /// now on (with capabilities::others_release, of each that it knows). If false, the store can't at present, so the
+  /// now on (with capabilities::others_release(), of each that it knows). If false, the store can't at present, so the
   /// waiter polls with back-off until the next call. It only signals, but takes locks for it.
   /// Precondition: the store holds no lock that execute() takes.
   /// Thread safety: from any thread.
@@ -154,7 +154,7 @@ class store {
   /// Cost: one statement.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
-  /// capabilities::tells_free, wakes_one: notifies `listener` once when the watch begins to work (the key may have
+  /// waiting::notified, waiting::woken: notifies `listener` once when the watch begins to work (the key may have
   /// become free before), whenever the key may have become free after that, and when the watch stops working.
   /// `session`: the waiter's, at most one watch of a key for each; zero: some session, as often as it likes. A store
   /// that keeps a queue at the server may give the session its place there, and a take of it what that place obtains.

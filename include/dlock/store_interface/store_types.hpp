@@ -93,8 +93,8 @@ struct request {
   bool in_order = false;
   bool registered = false;
   row_wait if_locked = row_wait::avoid;  ///< for verbs that change a row; a store without row locks ignores it
-  /// release, cancel, with capabilities::wakes_others: another process may be registered as a waiter, so the store
-  /// looks for one and wakes it, which costs more than a plain release.
+  /// release, cancel, where capabilities::looks_for_waiters(): another process may be registered as a waiter, so the
+  /// store looks for one and wakes it, which costs more than a plain release.
   bool wake = false;
 };
 
@@ -131,6 +131,25 @@ struct connection_identity {
   std::uint64_t id = 0;       ///< the connection's number there; 0 if nothing of it can outlive this client
 };
 
+/// The ways in which a call learns that a busy key may be free. Where other programs lock and free the same keys
+/// unknown to the store, a waiter that was notified asks at once, and polls on with the pauses of retry_policy.
+enum class waiting : std::uint8_t {
+  /// It polls.
+  polls,
+  /// It polls, but a release with request::wake wakes waiters of other processes.
+  polls_and_wakes,
+  /// store::watch(): the store notifies all waiters of a key, or the next one, when the key may be free.
+  notified,
+  /// `notified`, while other programs use the same keys. A call watches only a key that it has found held.
+  notified_beside_others,
+  /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
+  /// the
+  /// first one. So a waiter polls first, and watches a key that it finds held for longer.
+  woken,
+  /// `woken`, while other programs use the same keys.
+  woken_beside_others,
+};
+
 /// What a store supports, which never changes during its life. A call that needs something else is refused, with the
 /// store's name.
 struct capabilities {
@@ -144,18 +163,8 @@ struct capabilities {
   /// With fence: the next grant of a key, by any process, has a fence that is greater by one. If false, it may be
   /// greater by more.
   bool consecutive_fences = true;
-  bool min_hold = true;     ///< request::min_hold; false: the store does not know when a key was granted
-  bool tells_free = false;  ///< store::watch(): the store notifies a waiter when its key may be free
-  /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
-  /// the first one. So a waiter polls first, and watches a key that it finds held for longer. Excludes tells_free.
-  bool wakes_one = false;
-  /// Implied by wakes_one. On its own: a release with request::wake wakes waiters in other processes, while this
-  /// process's own waiters poll.
-  bool wakes_others = false;
-  bool looks_for_waiters() const noexcept { return wakes_one || wakes_others; }
-  /// With tells_free or wakes_one: other programs lock and free the same keys unknown to the store. So a notified
-  /// waiter asks at once, and polls on with the pauses of retry_policy. It watches only keys that it has found held.
-  bool others_release = false;
+  bool min_hold = true;            ///< request::min_hold; false: the store does not know when a key was granted
+  waiting waits = waiting::polls;  ///< how a call learns that a busy key may be free
   /// A thread that releases a lock for which another thread of its service waits passes it on by verb::pass_on: one
   /// statement instead of two. For keys with lease_kind::session.
   bool passes_on = false;
@@ -163,6 +172,15 @@ struct capabilities {
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
   bool marks = false;        ///< store::marks(): it keeps what was done once
+
+  /// What `waits` means: the store notifies waiters; a release wakes the first waiter; a release with request::wake
+  /// wakes waiters of other processes; other programs use the same keys.
+  bool tells_free() const noexcept { return waits == waiting::notified || waits == waiting::notified_beside_others; }
+  bool wakes_one() const noexcept { return waits == waiting::woken || waits == waiting::woken_beside_others; }
+  bool looks_for_waiters() const noexcept { return wakes_one() || waits == waiting::polls_and_wakes; }
+  bool others_release() const noexcept {
+    return waits == waiting::notified_beside_others || waits == waiting::woken_beside_others;
+  }
 };
 
 }  // namespace dlock

@@ -69,7 +69,7 @@ class retry_clock {
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
-  /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). `until_relied_on` is
+  /// The pause of a waiter that a release wakes if it looks for waiters (waiting::woken). `until_relied_on` is
   /// how long it may take until a release of the present grant does so. Then a poll shows whether that is still the
   /// present grant.
   std::chrono::microseconds pause_if_registered(std::chrono::microseconds until_relied_on) const noexcept {

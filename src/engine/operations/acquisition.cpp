@@ -205,11 +205,11 @@ task<key_acquire::found> key_acquire::ask_store(flow& f) {
 /// Begins with the turn: asks at once, unless this process has had the key for so long that it must yield first.
 key_acquire::next key_acquire::begin_at_store(at_store& here, bool interrupted, instant now) {
   check_may_wait(services_, key_);  // a turn that came together with close() is of no use
-  const bool tells_all = services_.caps.tells_free && !services_.caps.others_release;
+  const bool tells_all = services_.caps.tells_free() && !services_.caps.others_release();
   // A waiter that the store notifies registers under its session, and a take shows the holder as well as a poll.
   poll_first_ = (poll_first_ && !tells_all) || request_.polls_first(services_.statements.where());
   const auto yield_for = time_to_yield(services_, key_, request_, now);
-  if (services_.caps.tells_free) here.rivals = services_.grants.history().rivals(key_, now);
+  if (services_.caps.tells_free()) here.rivals = services_.grants.history().rivals(key_, now);
   if (yield_for.count() == 0 || interrupted) return next::begin;
   here.patient = true;
   here.resumes = now + yield_for;
@@ -251,7 +251,7 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   }
   auto mine = attempt.pin() ? attempt.pin()->id : id128{};
   // Where others see who waits, a waiter that has only polled so far needs a name as well.
-  if (!mine && services_.caps.wakes_one) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
+  if (!mine && services_.caps.wakes_one()) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
   const auto until = here.watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
   auto& shortened_by = here.watch.replaces_polls() ? here.no_turn : turn;
@@ -264,7 +264,7 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
   const bool notified = here.pause.was_notified();
   if (asked) here.attempt->registered(here.watch.works(), now);
   // A waiter that has just subscribed usually finds the key held, and a poll costs the holder less than a take.
-  if (notified && services_.caps.wakes_one && here.watch.has_changed() && asked) return next::poll;
+  if (notified && services_.caps.wakes_one() && here.watch.has_changed() && asked) return next::poll;
   if (!yielded) {
     if (!notified) return next::polled;
     here.resumes = std::min(now + here.attempt->machine().courtesy(), std::max(request_.deadline, now));

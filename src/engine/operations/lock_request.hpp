@@ -67,7 +67,7 @@ struct lock_request {
 inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
                                   instant now) {
   if (request.once || request.in_order() || !services.shared.time.runs_by_itself()) return microseconds{0};
-  if (services.caps.tells_free && services.caps.keeps_order) return microseconds{0};  // a waiter has its turn anyway
+  if (services.caps.tells_free() && services.caps.keeps_order) return microseconds{0};  // a waiter has its turn anyway
   const auto remaining = std::max(microseconds{request.deadline - now}, microseconds{0});
   return std::min(services.grants.history().time_to_yield(key, now), remaining);
 }

@@ -57,10 +57,10 @@ constexpr microseconds asks_again_after = std::chrono::seconds{10};
 }  // namespace
 
 void release_subscription::begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept {
-  if (!services_.caps.wakes_one && (!services_.caps.tells_free || key.row() != nullptr)) return;
+  if (!services_.caps.wakes_one() && (!services_.caps.tells_free() || key.row() != nullptr)) return;
   // A registered waiter keeps its place, even if its session changes, which only shows others who waits.
-  const bool same = key_ == &key && (session_ == session || (services_.caps.wakes_one && (session_ || in_order)));
-  if (same && !stopped_ && (works_ || !services_.caps.wakes_one || now - begun_ < asks_again_after)) return;
+  const bool same = key_ == &key && (session_ == session || (services_.caps.wakes_one() && (session_ || in_order)));
+  if (same && !stopped_ && (works_ || !services_.caps.wakes_one() || now - begun_ < asks_again_after)) return;
   end();
   begun_ = now;
   stopped_ = changed_ = false;
@@ -71,12 +71,12 @@ void release_subscription::begin(const lock_key& key, const id128& session, bool
 
 instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
                                           const acquire_machine& machine, instant now) {
-  if (services_.caps.tells_free) {
+  if (services_.caps.tells_free()) {
     if (machine.waits_for_holder()) begin(key, session, request.in_order(), now);
     return now + (replaces_polls() ? machine.pause_if_notified() : machine.pause());
   }
   // A limit counts pauses as the policy asks for them.
-  if (!services_.caps.wakes_one || !machine.waits_for_holder() || request.terms.retry.limited())
+  if (!services_.caps.wakes_one() || !machine.waits_for_holder() || request.terms.retry.limited())
     return now + machine.pause();
   // In order, a waiter registers at once, because its place is that of its registration; and where the holder had to
   // wait itself, because then the key is not free soon.

@@ -66,7 +66,7 @@ class release_subscription final : private key_listener {
   bool works() const noexcept { return works_; }
   /// Whether the store notifies it whenever the key may be free. If not, it must poll as often as without
   /// notifications: transactions of the application and other programs free rows as well.
-  bool replaces_polls() const noexcept { return works_ && !services_.caps.others_release && key_->row() == nullptr; }
+  bool replaces_polls() const noexcept { return works_ && !services_.caps.others_release() && key_->row() == nullptr; }
   /// Whether the last notification only said that the subscription has begun or stopped to work. The next call returns
   /// false.
   bool has_changed() noexcept { return changed_.exchange(false); }

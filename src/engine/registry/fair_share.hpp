@@ -97,9 +97,10 @@ class tenure_tracker {
 };
 
 /// When this process last knew that no other process waits for one of its keys. That decides which releases look for a
-/// waiter, where that costs something (capabilities::wakes_others): those of a grant that it had to wait for, and those
-/// after longer than quiet_without_waiters. So a short lease without waiters costs nothing, and a loop over one key
-/// looks once in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its mutex.
+/// waiter, where that costs something (capabilities::looks_for_waiters()): those of a grant that it had to wait for,
+/// and those after longer than quiet_without_waiters. So a short lease without waiters costs nothing, and a loop over
+/// one key looks once in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its
+/// mutex.
 class wake_knowledge {
  public:
   /// `nonce` names the grant. `asked_at` is when the take was sent. `waited`: a take had been refused before.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// A release of a row that wakes a waiter of another process. Of stores with capabilities::wakes_one.
+/// A release of a row that wakes a waiter of another process. Of stores with waiting::woken.
 
 #include "contract/row/row_contract.hpp"
 #include "contract/store/waiting_store.hpp"

@@ -20,7 +20,7 @@ struct process {
       : store(std::make_shared<faulty_store>(at.open())),
         locks(store, {.release_limit = 5s, .close_limit = 0ms, .cleanup_interval = 0ms, .time = &at.time()}) {}
   /// Whether somebody here has come to wait for a busy key, and hears of its release where the store tells that.
-  bool waits() const { return store->count(verb::poll) >= 2 && (!store->caps().tells_free || store->notified() > 0); }
+  bool waits() const { return store->count(verb::poll) >= 2 && (!store->caps().tells_free() || store->notified() > 0); }
   std::shared_ptr<faulty_store> store;
   lock_service locks;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// For stores with capabilities::wakes_one that find deadlock cycles of processes.
+/// For stores with waiting::woken that find deadlock cycles of processes.
 
 #include "contract/store/cycle_scene.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
 /// fairness::fifo: the order in which processes began to wait. A waiter that never takes the key shows who overtakes
-/// whom. Of stores with capabilities::wakes_one and keeps_order.
+/// whom. Of stores with waiting::woken and keeps_order.
 
 #include "contract/store/waiting_store.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// A release that wakes a waiter of another process. Of stores with capabilities::wakes_one.
+/// A release that wakes a waiter of another process. Of stores with waiting::woken.
 
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(one_actor, "wake: a release wakes a waiter of another process, 
     CHECK(eventually([&] {
       // A table that other programs write has no fence that would show a release and a grant between two sleeps. Then
       // the next release wakes the waiter.
-      if (waiter.listener.yes == before && a.store->caps().others_release) fence = release_and_take(a, fence, woken);
+      if (waiter.listener.yes == before && a.store->caps().others_release()) fence = release_and_take(a, fence, woken);
       return waiter.listener.yes > before;
     }));
   }
@@ -154,10 +154,10 @@ TEST_CASE_METHOD(any_store, "wake: a service tells who waits for a key, one that
 }
 
 TEST_CASE_METHOD(any_store, "wake: wake=off polls, and values but on and off are refused") {
-  CHECK(fixture->open()->caps().wakes_one);
+  CHECK(fixture->open()->caps().wakes_one());
   const auto quiet = open_store(with_wake(fixture->url(), "off"));
   quiet->prepare();
-  CHECK_FALSE(quiet->caps().wakes_one);
+  CHECK_FALSE(quiet->caps().wakes_one());
   CHECK_THROWS_AS(open_store(with_wake(fixture->url(), "maybe")), std::invalid_argument);
 }
 

@@ -563,7 +563,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key wit
   CHECK(eventually([&] { return third.yes > before; }));
   store->unwatch("1", {}, first);
   store->unwatch("3", {}, third);
-  CHECK_FALSE(open_store(fixture->url() + "&waiters=0")->caps().tells_free);
+  CHECK_FALSE(open_store(fixture->url() + "&waiters=0")->caps().tells_free());
 }
 
 TEST_CASE_METHOD(notified_fixture,

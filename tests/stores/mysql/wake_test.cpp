@@ -675,8 +675,8 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release that loo
   CAPTURE(woken);
   const auto plain = make_team_fixture(scheme);
   actor one(woken ? *team : *plain);
-  CHECK(one.store->caps().wakes_one == woken);
-  CHECK(one.store->caps().others_release == woken);
+  CHECK(one.store->caps().wakes_one() == woken);
+  CHECK(one.store->caps().others_release() == woken);
   const auto fence = one.acquire("k");
   const auto freed = one.release("k", fence);
   CHECK(answer(freed) == outcome::yes);
@@ -809,9 +809,9 @@ TEST_CASE("wake: on a team's table, what the URL says of it is checked") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const auto scheme = GENERATE("unique_insert", "state_row", "shedlock", "t_lock");
   const auto with = [&](const std::string& more) { return open_store(owner + "?scheme=" + scheme + more); };
-  CHECK_FALSE(with("")->caps().wakes_one);
-  CHECK_FALSE(with("&wake=off")->caps().wakes_one);
-  CHECK(with("&wake=on")->caps().wakes_one);
+  CHECK_FALSE(with("")->caps().wakes_one());
+  CHECK_FALSE(with("&wake=off")->caps().wakes_one());
+  CHECK(with("&wake=on")->caps().wakes_one());
   CHECK_THROWS_MATCHES(with("&wake=yes"), std::invalid_argument,
                        Catch::Matchers::Message("dlock: wake=yes is not on or off"));
   const std::string longest(51, 't');

@@ -343,7 +343,7 @@ TEST_CASE_METHOD(waiting_fixture, "redlock: with wake=off, or without the right 
   for (auto& each : masters) each.ask({"ACL", "SETUSER", "quiet", "on", ">x", "~*", "+@all", "resetchannels"});
   const auto waiter =
       service_at(off ? url("&wake=off") : "redlock://quiet:x@" + url().substr(sizeof "redlock://" - 1), often);
-  CHECK(waiter->caps().tells_free != off);
+  CHECK(waiter->caps().tells_free() != off);
   auto held = std::optional<lease>(holder->acquire("k"));
   auto waits = wait_for_k(*waiter, 4);
   CHECK(listening() == 0);

@@ -140,8 +140,8 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a wait that ends in vain listens n
 
 TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and does not subscribe") {
   lock_service quiet{server.url("&scheme=setnx&wake=off"), {.close_limit = 0ms}};
-  CHECK(locks.caps().tells_free);
-  CHECK_FALSE(quiet.caps().tells_free);
+  CHECK(locks.caps().tells_free());
+  CHECK_FALSE(quiet.caps().tells_free());
   auto held = std::optional<lease>(locks.acquire("k"));
   auto waits = std::async(std::launch::async, [&] { return granted(quiet.acquire("k", {.wait = 60s})); });
   REQUIRE(eventually([&] { return std::stoi(calls("set")) >= 2; }));

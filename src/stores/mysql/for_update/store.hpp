@@ -104,7 +104,7 @@ class for_update_store final : public store, private store_admin {
             .renewed_leases = true,
             .fence = false,
             .min_hold = false,
-            .tells_free = settings_.waiters != 0,
+            .waits = settings_.waiters != 0 ? waiting::notified : waiting::polls,
             .any_key = false};
   }
   std::string unfit_key(std::string_view key) const override;

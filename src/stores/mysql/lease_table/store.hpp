@@ -136,8 +136,7 @@ class mysql_store final : public store {
   const std::string& name() const noexcept override { return tables_.settings.name; }
   capabilities caps() const noexcept override {
     return {.rows = true,
-            .wakes_one = tables_.settings.wake,
-            .wakes_others = true,
+            .waits = tables_.settings.wake ? waiting::woken : waiting::polls_and_wakes,
             .passes_on = true,
             .keeps_order = tables_.settings.wake,
             .marks = true};

@@ -31,7 +31,10 @@ class named_lock_store final : public store, private store_admin {
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
-    return {.expiring_leases = false, .fence = false, .min_hold = false, .tells_free = settings_.waiters != 0};
+    return {.expiring_leases = false,
+            .fence = false,
+            .min_hold = false,
+            .waits = settings_.waiters != 0 ? waiting::notified : waiting::polls};
   }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {

@@ -44,7 +44,7 @@ struct waiter_sql {
   std::string set_held{};
   std::string nested{};
   std::string present_grants{};
-  /// capabilities::others_release: keys may become free without a wake-up.
+  /// waiting::woken_beside_others: keys may become free without a wake-up.
   bool others_release = false;
 };
 

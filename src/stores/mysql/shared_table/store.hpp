@@ -38,8 +38,7 @@ class shared_table_store : public store, private store_admin {
             .renewed_leases = true,
             .fence = fenced_,
             .min_hold = false,
-            .wakes_one = wakes(),
-            .others_release = wakes(),
+            .waits = wakes() ? waiting::woken_beside_others : waiting::polls,
             .any_key = false};
   }
   bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }

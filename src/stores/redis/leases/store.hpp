@@ -56,7 +56,7 @@ class lease_store final : public server_store<redis_store>, private mark_store {
   explicit lease_store(const lease_settings& settings);
 
   capabilities caps() const noexcept override {
-    return {.consecutive_fences = !by_clock_, .tells_free = true, .marks = true};
+    return {.consecutive_fences = !by_clock_, .waits = waiting::notified, .marks = true};
   }
   void prepare() override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;

@@ -20,8 +20,7 @@ class shared_key_store : public redis_store {
             .renewed_leases = true,
             .fence = false,
             .min_hold = false,
-            .tells_free = wakes_,
-            .others_release = true,
+            .waits = wakes_ ? waiting::notified_beside_others : waiting::polls,
             .any_key = false};
   }
   /// A folded key would be another lock than the one that other programs know by that name.

@@ -124,7 +124,11 @@ class sqlite_store final : public store {
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait; writers wait for any transaction that writes to the file.
   capabilities caps() const noexcept override {
-    return {.rows = true, .wakes_one = file_->wakes, .passes_on = true, .keeps_order = file_->wakes, .marks = true};
+    return {.rows = true,
+            .waits = file_->wakes ? waiting::woken : waiting::polls,
+            .passes_on = true,
+            .keeps_order = file_->wakes,
+            .marks = true};
   }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;

@@ -28,7 +28,7 @@ class zookeeper_store final : public store, private store_admin {
     return {.expiring_leases = false,
             .consecutive_fences = false,
             .min_hold = false,
-            .tells_free = true,
+            .waits = waiting::notified,
             .keeps_order = true};
   }
   void prepare() override;
