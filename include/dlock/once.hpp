@@ -61,13 +61,18 @@ namespace detail {
 template <class F>
 concept callable_once = std::invocable<F> || std::invocable<F, const lease&>;
 
-template <class F>
-void call_once_under(const lease& held, F&& fn) {
-  using result = typename result_under<const lease, F>::type;
-  check_has_run<result>();
-  static_assert(std::is_void_v<result>,
+/// Checks at compile time what the function of once() returns.
+template <class Result>
+consteval void check_done_by() {
+  check_has_run<Result>();
+  static_assert(std::is_void_v<Result>,
                 "dlock: what the function of once() returns would be lost to those who come later: store it in the "
                 "function, and return nothing");
+}
+
+template <class F>
+void call_once_under(const lease& held, F&& fn) {
+  check_done_by<typename result_under<const lease, F>::type>();
   call_under(held, std::forward<F>(fn));
 }
 }  // namespace detail
@@ -103,6 +108,7 @@ class once_calls {
     static_assert(
         requires { once_in(in, service(), key, options); },
         "dlock: once() takes an odb::transaction: include <dlock/odb/once.hpp> and link dlock::odb");
+    detail::check_done_by<std::invoke_result_t<F>>();
     if (!once_in(in, service(), key, options)) return false;
     try {
       detail::invoke(std::forward<F>(fn));

@@ -237,3 +237,31 @@ void with_lock_time_without_unit() {
   dlock::default_service().with_lock("k", {.wait = 5}, [] {});
 #endif
 }
+
+// fails: dlock: what the function of once\(\) returns would be lost to those who come later
+void once_returns_a_value() {
+#ifndef MISUSE_once_returns_a_value
+  dlock::default_service().once("migrate", [] { sell_one(); });
+#else
+  dlock::default_service().once("migrate", [] { return sell_one(); });
+#endif
+}
+
+// fails: dlock: the function returns a future
+void once_returns_a_future() {
+#ifndef MISUSE_once_returns_a_future
+  dlock::default_service().once("migrate", [](const dlock::lease&) { sell_one(); });
+#else
+  dlock::default_service().once("migrate", [](const dlock::lease&) -> std::future<void> { return {}; });
+#endif
+}
+
+struct any_transaction {};
+
+// fails: dlock: once\(\) takes an odb::transaction: include <dlock/odb/once.hpp>
+void once_in_another_transaction() {
+#ifdef MISUSE_once_in_another_transaction
+  any_transaction open;
+  dlock::default_service().once(open, "migrate", [] { sell_one(); });
+#endif
+}
