@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -36,6 +37,7 @@
 #include <future>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -49,6 +51,7 @@
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/with_lock.hpp"
 #include "process/helper_program.hpp"
+#include "process/once_log.hpp"
 #include "process/torture/driver.hpp"
 
 namespace {
@@ -66,6 +69,8 @@ struct settings {
   unsigned close_limit = 300;
   unsigned release_limit = 20'000;
   bool hold = false;
+  std::string once_log{};
+  unsigned jobs = 0;
   dlock::test::torture_settings torture{};
 };
 
@@ -322,6 +327,36 @@ void fork_child(const std::string& act) {
   say("child signal {}", WTERMSIG(status));
 }
 
+/// Does the jobs that are not done, in a random order.
+void do_jobs() {
+  using dlock::test::once_record;
+  const dlock::test::once_log log(settings.once_log);
+  std::mt19937_64 random(settings.torture.seed);
+  std::vector<std::string> keys;
+  for (unsigned i = 0; i != settings.jobs; ++i) keys.push_back(fmt::format("job-{}", i));
+  std::shuffle(keys.begin(), keys.end(), random);
+  for (const auto& key : keys) {
+    const auto work = [&](const dlock::lease& mine) {
+      const auto at = now();
+      mine.ensure_held();
+      log.append({once_record::kind::began, key, at, ::getpid()});
+      std::this_thread::sleep_for(std::chrono::milliseconds{random() % 10});
+    };
+    for (bool over = false; !over;) {
+      try {
+        if (service->once(key, {.lock = options(60'000)}, work))
+          log.append({once_record::kind::did, key, now(), ::getpid()});
+        over = true;
+      } catch (const dlock::lock_lost&) {
+        // It was stopped, and looks again whether another process did it.
+      } catch (const dlock::store_error& e) {
+        if (!e.transient() && e.code() != dlock::errc::outcome_unknown) throw;
+      }
+    }
+  }
+  say("finished");
+}
+
 bool obey(const std::string& command, const std::string& argument) {
   const auto number = [&](unsigned otherwise) {
     return argument.empty() ? otherwise : static_cast<unsigned>(std::stoul(argument));
@@ -382,7 +417,9 @@ void read_arguments(CLI::App& app) {
   app.add_flag("--hold", settings.hold, "take the key at once");
   app.add_option("--torture", settings.torture.log, "take and release at random and log it to this file");
   app.add_option("--keys", settings.torture.keys, "of --torture")->delimiter(',');
-  app.add_option("--seed", settings.torture.seed, "of --torture");
+  app.add_option("--seed", settings.torture.seed, "of --torture and --once");
+  app.add_option("--once", settings.once_log, "do the jobs that are not done, log it to this file, and then obey");
+  app.add_option("--jobs", settings.jobs, "of --once: how many");
 }
 
 }  // namespace
@@ -401,6 +438,7 @@ int main(int argc, char** argv) {
       settings.torture.ttl = std::chrono::milliseconds{settings.ttl};
       return run_torture(*service, settings.torture);
     }
+    if (!settings.once_log.empty()) do_jobs();
     if (settings.hold) take(settings.wait);
     dlock::test::obey_lines([](const std::string& line) {
       std::istringstream words(line);
