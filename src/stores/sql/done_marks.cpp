@@ -31,6 +31,25 @@ WHERE l.{lock.lock_key} = :key
 {lock_row}
 )";
 
+// On a cluster, which compares what two nodes have changed, and nothing that they have only read or locked. So the row
+// of the lock is changed together with the mark, which must be there: as one that does not count.
+constexpr const char* prepare_joint = R"(
+{insert} {done} ({columns})
+VALUES (:key, {wall}, 0, 0, :by)
+)";
+
+constexpr const char* set_joint = R"(
+UPDATE {lock} l
+JOIN {done} d ON d.{done.lock_key} = l.{lock.lock_key}
+SET l.{lock.verifies} = l.{lock.verifies} + 1,
+  d.{done.done_at_us} = {wall}, d.{done.valid_until_us} = :valid + {wall}, d.{done.fence} = l.{lock.fence},
+  d.{done.done_by} = :by
+WHERE l.{lock.lock_key} = :key
+  AND l.{lock.session_id} = :session
+  AND l.{lock.fence} = :fence
+  {only_primary}
+)";
+
 constexpr const char* remove = R"(
 DELETE FROM {done}
 WHERE {done.lock_key} = :key
@@ -160,12 +179,22 @@ reply done_marks::set_mark(connection& connection, const request& grant, std::op
                            std::string_view by) noexcept {
   return attempt(connection, "set a mark", [&](sql_connection& on) -> reply {
     if (fault why; !may_wait(why)) return {.why = std::move(why)};
+    const std::string first(synced(on));
+    const bool joint = !first.empty();
     return with_table(on, [&] {
-      return on.change({std::string(synced(on)) + text(set), "set a mark"}, {{"valid", time_or_null(valid)},
-                                                                             {"by", by},
-                                                                             {"key", sql_bytes{grant.resource}},
-                                                                             {"session", grant.session},
-                                                                             {"fence", grant.fence}});
+      if (joint) {
+        auto prepared =
+            on.change({text(prepare_joint), "set a mark"}, {{"by", by}, {"key", sql_bytes{grant.resource}}});
+        if (prepared.result != outcome::yes && prepared.result != outcome::no) return prepared;
+      }
+      auto answer =
+          on.change({first + text(joint ? set_joint : set), "set a mark"}, {{"valid", time_or_null(valid)},
+                                                                            {"by", by},
+                                                                            {"key", sql_bytes{grant.resource}},
+                                                                            {"session", grant.session},
+                                                                            {"fence", grant.fence}});
+      answer.statements += joint ? 1 : 0;
+      return answer;
     });
   });
 }

@@ -59,7 +59,7 @@ class done_marks : public mark_store {
   virtual std::string literal(const sql_value& value) const = 0;
   /// What :wall is in a text for a transaction of the application; empty where the server has the time.
   virtual std::optional<std::int64_t> wall() const { return std::nullopt; }
-  /// What makes a read see all that other nodes of a cluster have committed.
+  /// What makes a statement see all that other nodes of a cluster have committed. Empty: this is no cluster.
   virtual std::string_view synced(sql_connection& /*on*/) const { return {}; }
   /// Whether this thread may wait for a lock of the database. If not, sets `why`.
   virtual bool may_wait(fault& /*why*/) const noexcept { return true; }

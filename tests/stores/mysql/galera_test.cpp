@@ -167,6 +167,38 @@ TEST_CASE("galera: of a batch a node frees also the grants that it has not seen 
   });
 }
 
+TEST_CASE("galera: a mark of work is not written under a grant that another node ends at the same moment") {
+  two_nodes with;
+  const std::string key = "galera:mark";
+  const auto first_store = open_store(busy_cluster::locks(with.nodes.first()));
+  const auto second_store = open_store(busy_cluster::locks(with.nodes.second()));
+  const auto at_first = connect(*first_store, 5s), at_second = connect(*second_store, 5s);
+  int marked = 0, ended = 0;
+  for (int i = 0; i != 400; ++i) {
+    const auto fence = with.first.acquire(key);
+    with.nodes.wait();
+    const request grant{.action = verb::poll, .resource = key, .session = with.first.id, .fence = fence};
+    outcome mark{};
+    done_mark found;
+    auto seen = outcome::yes;
+    {
+      std::jthread marks([&] { mark = second_store->marks()->set_mark(*at_second, grant, std::nullopt, "b").result; });
+      if (i % 2 != 0) std::this_thread::sleep_for(std::chrono::microseconds{i * 2});
+      // It is refused, and repeated, if the mark comes first.
+      CHECK(eventually([&] { return with.first.release(key, fence).result == outcome::yes; }));
+      // The next holder looks, and does the work if there is no mark.
+      seen = first_store->marks()->find_mark(*at_first, key, found).result;
+    }
+    marked += mark == outcome::yes ? 1 : 0;
+    ended += seen == outcome::absent ? 1 : 0;
+    CHECK_FALSE((mark == outcome::yes && seen == outcome::absent));
+    first_store->marks()->delete_mark(*at_first, key);
+    with.nodes.wait();
+  }
+  CHECK(marked > 0);
+  CHECK(ended > 0);
+}
+
 TEST_CASE("galera: in a table of other programs too a node frees and extends what it has not seen yet") {
   busy_cluster nodes;
   const auto scheme = GENERATE(as<std::string>{}, "unique_insert", "state_row", "t_lock");
