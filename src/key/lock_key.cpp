@@ -26,14 +26,13 @@ bool has_folded_shape(std::string_view bytes) noexcept {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::string fold(std::string text) {
-  if (text.size() < lock_key::max_size) return text;
-  if (text.size() == lock_key::max_size && !has_folded_shape(text)) return text;
+void fold(std::string& text) {
+  if (text.size() < lock_key::max_size) return;
+  if (text.size() == lock_key::max_size && !has_folded_shape(text)) return;
   const std::string digest = detail::sha256_hex(text);
   text.resize(lock_key::readable_size);
   text.push_back(':');
   text.append(digest);
-  return text;
 }
 
 std::string checked(std::string text) {
@@ -83,7 +82,7 @@ lock_key::lock_key(verbatim, std::string bytes, std::size_t original_size) noexc
     : bytes_(std::move(bytes)), original_size_(original_size), hash_(std::hash<std::string_view>()(bytes_)) {}
 
 lock_key::lock_key(std::string text) : bytes_(checked(std::move(text))), original_size_(bytes_.size()) {
-  bytes_ = fold(std::move(bytes_));
+  fold(bytes_);
   hash_ = std::hash<std::string_view>()(bytes_);
 }
 

@@ -85,7 +85,7 @@ void check_settings(mysql_connection& connection, const std::string& store) {
 void check_clock(mysql_connection& connection, const std::string& store, std::string before) {
   // One reading in a thousand ends in 000 by chance. If all five do, the clock has only milliseconds.
   for (int i = 0; i != 4; ++i) {
-    const auto now = read_rows(connection, store, std::string("SELECT ") + server_clock, "reading the clock")
+    const auto now = read_rows(connection, store, fmt::format("SELECT {}", server_clock), "reading the clock")
                          .at(0)
                          .at(0)
                          .value_or("");
