@@ -42,10 +42,10 @@ class run_scene {
 /// SIGTERM.
 constexpr const char* family = R"(
 trap '' TERM
-setsid sh -c 'trap "" TERM; echo $$ >>"$SCENE/pids"; while :; do sleep 1000; done' &
-sh -c 'trap "" TERM; echo $$ >>"$SCENE/pids"; while :; do sleep 1000; done' &
+setsid sh -c 'trap "" TERM; echo $$ >>"$SCENE/pids"; for i in 1 2 3; do sleep 100; done' &
+sh -c 'trap "" TERM; echo $$ >>"$SCENE/pids"; for i in 1 2 3; do sleep 100; done' &
 echo $$ >>"$SCENE/pids"
-while :; do sleep 1000; done)";
+for i in 1 2 3; do sleep 100; done)";
 
 pid_t guard_of(pid_t program) {
   pid_t found = 0;
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(run_scene,
 }
 
 TEST_CASE_METHOD(run_scene, "dlock run: if it and its guard are killed at once, the command itself dies") {
-  dlock_program program(arguments({}, "trap '' TERM; echo $$ >\"$SCENE/pids\"; while :; do sleep 1000; done"),
+  dlock_program program(arguments({}, "trap '' TERM; echo $$ >\"$SCENE/pids\"; for i in 1 2 3; do sleep 100; done"),
                         environment);
   REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 1; }));
   const auto guard = guard_of(program.pid());
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(run_scene,
 
 TEST_CASE_METHOD(run_scene, "dlock run: what the command leaves behind is ended, or with --leave-children left alone") {
   constexpr auto script =
-      "setsid sh -c 'echo $$ >\"$SCENE/left\"; exec sleep 1000' & until [ -s \"$SCENE/left\" ]; do "
+      "setsid sh -c 'echo $$ >\"$SCENE/left\"; exec sleep 300' & until [ -s \"$SCENE/left\" ]; do "
       "sleep 0.02; done; exit 3";
   CHECK(run({}, script).code == 3);
   CHECK(all_gone(pids_in(folder / "left")));
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(run_scene,
   auto as_nobody = environment;
   as_nobody["TEST_USER"] = "65534";
   const std::string script =
-      "\"$SCENE/setpriv\" --reuid 0 sh -c 'echo $$ >\"$SCENE/root\"; exec sleep 1000' & touch "
+      "\"$SCENE/setpriv\" --reuid 0 sh -c 'echo $$ >\"$SCENE/root\"; exec sleep 300' & touch "
       "\"$SCENE/begun\"; wait";
   dlock_program program(arguments({"--ttl", "1s"}, script), as_nobody);
   REQUIRE(eventually([&] { return program.ended() || pids_in(folder / "root").size() == 1; }));
@@ -388,7 +388,7 @@ TEST_CASE_METHOD(run_scene, "dlock run: a missing key, a missing -- and a wrong 
 }
 
 TEST_CASE_METHOD(run_scene, "dlock run: max-hold ends the command") {
-  const auto ended = run({"--max-hold", "300ms", "--kill-after", "100ms"}, "while :; do sleep 1000; done");
+  const auto ended = run({"--max-hold", "300ms", "--kill-after", "100ms"}, "for i in 1 2 3; do sleep 100; done");
   CHECK(ended.code == 79);
   CHECK(ended.error.find("max hold of 300ms reached: dlock ended the command") != std::string::npos);
   CHECK(free());
