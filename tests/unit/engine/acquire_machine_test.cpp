@@ -23,7 +23,7 @@ using std::chrono::microseconds;
 constexpr instant start{1'000s};
 constexpr instant for_ever = instant::max();
 
-acquire_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
+acquire_machine::settings waits(std::chrono::milliseconds wait = 10s) {
   return {.deadline = start + wait, .retry = {.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}};
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("acquire_machine: each reply leads where the state table says") {
   };
   for (const auto& [what, before, answer, next] : table) {
     INFO(what);
-    acquire_machine m(waiting());
+    acquire_machine m(waits());
     auto all = before;
     all.push_back(answer);
     CHECK(walk(m, all) == next);
@@ -113,19 +113,19 @@ TEST_CASE("acquire_machine: each reply leads where the state table says") {
 }
 
 TEST_CASE("acquire_machine: a known contended key is looked at first") {
-  auto settings = waiting();
+  auto settings = waits();
   CHECK(acquire_machine(settings).begin() == step::take);
   settings.poll_first = true;
   CHECK(acquire_machine(settings).begin() == step::poll);
 }
 
 TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken over") {
-  acquire_machine plain(waiting());
+  acquire_machine plain(waits());
   walk(plain, {yes(41)});
   CHECK(plain.fence() == 41);
   CHECK_FALSE(plain.taken_over());
 
-  acquire_machine over(waiting());
+  acquire_machine over(waits());
   const auto dead = held(true, false, true);
   walk(over, {said(outcome::no), dead, said(outcome::yes)});
   CHECK(over.holder().holder == dead.holder.holder);
@@ -136,7 +136,7 @@ TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken
 }
 
 TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the deadline", "[T32]") {
-  auto settings = waiting();
+  auto settings = waits();
   settings.once = true;
   const std::vector<std::pair<std::vector<reply>, step>> table{
       {{said(outcome::no), alive()}, step::busy},
@@ -158,7 +158,7 @@ TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the d
 }
 
 TEST_CASE("acquire_machine: wait 0 is exactly one attempt", "[T32]") {
-  acquire_machine m(waiting(0ms));
+  acquire_machine m(waits(0ms));
   CHECK(walk(m, {said(outcome::no), alive()}) == step::busy);
   CHECK(m.statements() == 2);
 }
@@ -166,7 +166,7 @@ TEST_CASE("acquire_machine: wait 0 is exactly one attempt", "[T32]") {
 TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[T32]") {
   const auto limit = GENERATE(0u, 1u, 2u, 20u);
   const bool trouble = GENERATE(false, true);
-  auto settings = waiting(1h);
+  auto settings = waits(1h);
   settings.retry.limit = limit;
   acquire_machine m(settings);
   unsigned attempts = 0;
@@ -187,7 +187,7 @@ TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[T32]") {
 }
 
 TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, and is never zero", "[T30]") {
-  auto settings = waiting(10s);
+  auto settings = waits(10s);
   settings.retry = {.pause = 4s, .max_pause = 4s, .jitter = 0.0};
   const auto pause_after = [&](const reply& seen, instant now) {
     acquire_machine m(settings);
@@ -206,7 +206,7 @@ TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, an
 
 TEST_CASE("acquire_machine: a waiter that would be notified polls while it has not seen the holder", "[T30]") {
   const auto pause_after = [](std::initializer_list<reply> answers) {
-    acquire_machine m(waiting());
+    acquire_machine m(waits());
     m.begin();
     for (const auto& each : answers) m.replied(each, start, for_ever);
     CHECK(m.pause() == 10ms);
@@ -222,7 +222,7 @@ TEST_CASE("acquire_machine: a waiter that would be notified polls while it has n
 }
 
 TEST_CASE("acquire_machine: pauses grow by the policy", "[T32]") {
-  acquire_machine m(waiting(1h));
+  acquire_machine m(waits(1h));
   walk(m, {said(outcome::no), alive()});
   std::vector<microseconds> pauses;
   for (int i = 0; i < 6; ++i) {
@@ -240,16 +240,16 @@ TEST_CASE("acquire_machine: at the deadline comes one last poll, and what it fin
     CHECK(m.pause() == 5ms);
     return m.paused();
   };
-  acquire_machine free(waiting());
+  acquire_machine free(waits());
   CHECK(at_the_end(free) == step::poll);
   CHECK(free.replied(polls_free(), end, for_ever) == step::take);
   CHECK(free.replied(yes(), end + 1ms, for_ever) == step::granted);
 
-  acquire_machine busy(waiting());
+  acquire_machine busy(waits());
   CHECK(at_the_end(busy) == step::poll);
   CHECK(busy.replied(alive(), end, for_ever) == step::busy);
 
-  acquire_machine trouble(waiting());
+  acquire_machine trouble(waits());
   CHECK(at_the_end(trouble) == step::poll);
   CHECK(trouble.replied(failed(broken), end, for_ever) == step::failed);
 }
@@ -257,18 +257,18 @@ TEST_CASE("acquire_machine: at the deadline comes one last poll, and what it fin
 TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back, and asked for again",
           "[T25][T29][T38]") {
   for (const auto late : {0us, 1us, microseconds{1s}}) {
-    acquire_machine m(waiting());
+    acquire_machine m(waits());
     m.begin();
     CHECK(m.replied(yes(9), start + 1s + late, start + 1s) == step::give_back);
     CHECK(m.fence() == 9);
     CHECK(m.given_back(start + 2s) == step::pause);
     CHECK(m.paused() == step::poll);
   }
-  acquire_machine in_time(waiting());
+  acquire_machine in_time(waits());
   in_time.begin();
   CHECK(in_time.replied(yes(), start + 1s - 1us, start + 1s) == step::granted);
 
-  auto settings = waiting();
+  auto settings = waits();
   settings.once = true;
   acquire_machine once(settings);
   once.begin();
@@ -279,7 +279,7 @@ TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back
 }
 
 TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is looked at again") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   CHECK(walk(m, {{.result = outcome::unknown, .why = broken}}) == step::resolve);
   CHECK(m.outcome_unknown());
   CHECK(m.resolved(start) == step::pause);
@@ -289,19 +289,19 @@ TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is look
 }
 
 TEST_CASE("acquire_machine: only an attempt without an answer has an unknown outcome") {
-  acquire_machine poll(waiting(0ms));
+  acquire_machine poll(waits(0ms));
   CHECK(walk(poll, {said(outcome::no), said(outcome::unknown)}) == step::failed);
   CHECK_FALSE(poll.outcome_unknown());
   CHECK_FALSE(poll.why().text.empty());
 
-  acquire_machine take(waiting(0ms));
+  acquire_machine take(waits(0ms));
   CHECK(walk(take, {said(outcome::unknown)}) == step::resolve);
   CHECK(take.resolved(start) == step::failed);
   CHECK(take.outcome_unknown());
 }
 
 TEST_CASE("acquire_machine: trouble that lasts is the reason at the end") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   CHECK(walk(m, {failed(transient)}) == step::pause);
   CHECK(m.paused() == step::poll);
   CHECK(m.not_done(broken, start + 10s) == step::failed);
@@ -310,14 +310,14 @@ TEST_CASE("acquire_machine: trouble that lasts is the reason at the end") {
 }
 
 TEST_CASE("acquire_machine: a failure without a text still is one") {
-  acquire_machine m(waiting(0ms));
+  acquire_machine m(waits(0ms));
   CHECK(walk(m, {failed({})}) == step::failed);
   CHECK_FALSE(m.why().text.empty());
 }
 
 TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key") {
   const auto first = GENERATE_COPY(failed(transient), failed(broken), said(outcome::unknown));
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   if (walk(m, {first}) == step::resolve) m.resolved(start);
   CHECK(m.paused() == step::poll);
   CHECK(m.replied(alive(), start + 10s, for_ever) == step::busy);
@@ -326,14 +326,14 @@ TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key") {
 }
 
 TEST_CASE("acquire_machine: contention at the row is a busy key, not a failure", "[T53]") {
-  acquire_machine m(waiting(0ms));
+  acquire_machine m(waits(0ms));
   CHECK(walk(m, {failed(contended)}) == step::poll);
   CHECK(m.replied(alive(), start, for_ever) == step::busy);
   CHECK(m.why().text.empty());
 }
 
 TEST_CASE("acquire_machine: a key that others snatch again and again counts as busy", "[T32]") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   step at = m.begin();
   unsigned sent = 0;
   while (at != step::pause) {
@@ -344,7 +344,7 @@ TEST_CASE("acquire_machine: a key that others snatch again and again counts as b
 }
 
 TEST_CASE("acquire_machine: who is told lets those ask first who have been passed over more often") {
-  auto how = waiting();
+  auto how = waits();
   CHECK(acquire_machine(how).courtesy() == 0us);
   how.rivals = 2;
   acquire_machine m(how);
@@ -363,7 +363,7 @@ TEST_CASE("acquire_machine: who is told lets those ask first who have been passe
 }
 
 TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   REQUIRE(m.begin() == step::take);
   auto now = start;
   auto poll = alive();
@@ -408,11 +408,11 @@ std::vector<step> steps_of_starving(acquire_machine::settings how, microseconds 
 TEST_CASE(
     "acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late") {
   using enum step;
-  CHECK(steps_of_starving(waiting(), 2500us - 1us) == std::vector<step>{poll, poll, poll, poll});
-  CHECK(steps_of_starving(waiting(), 2500us) == std::vector<step>{poll, take, take, take, take,  //
-                                                                  poll, take, take, take, take,  //
-                                                                  poll, take, take, take, take,  //
-                                                                  poll, take, take, take, take});
+  CHECK(steps_of_starving(waits(), 2500us - 1us) == std::vector<step>{poll, poll, poll, poll});
+  CHECK(steps_of_starving(waits(), 2500us) == std::vector<step>{poll, take, take, take, take,  //
+                                                                poll, take, take, take, take,  //
+                                                                poll, take, take, take, take,  //
+                                                                poll, take, take, take, take});
 }
 
 namespace {
@@ -420,7 +420,7 @@ namespace {
 /// How many statements a notified waiter sends after each of its pauses, the first time and after so many others. Two
 /// processes take the key in turn, each for `hold`; a poll takes `travel`.
 std::vector<unsigned> statements_of_notified(microseconds hold, microseconds travel, const std::vector<int>& after) {
-  acquire_machine m(waiting(60s));
+  acquire_machine m(waits(60s));
   REQUIRE(m.begin() == step::take);
   REQUIRE(m.replied(said(outcome::no), start, for_ever) == step::poll);
   auto poll = alive();
@@ -452,13 +452,13 @@ TEST_CASE("acquire_machine: a notified waiter that others pass over for long tak
 }
 
 TEST_CASE("acquire_machine: a waiter far from the server that gets nothing ends at its deadline") {
-  const auto sent = steps_of_starving(waiting(700ms), 30ms);
+  const auto sent = steps_of_starving(waits(700ms), 30ms);
   CHECK(sent.size() < 10);
   CHECK(sent.size() > 1);
 }
 
 TEST_CASE("acquire_machine: who has just had the key for long begins with the longest pause") {
-  auto settings = waiting();
+  auto settings = waits();
   settings.patient = true;
   acquire_machine m(settings);
   REQUIRE(walk(m, {said(outcome::no), alive()}) == step::pause);
@@ -466,7 +466,7 @@ TEST_CASE("acquire_machine: who has just had the key for long begins with the lo
 }
 
 TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant that it has seen for a while") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   const auto same = alive();
   REQUIRE(walk(m, {said(outcome::no), same}) == step::pause);
   CHECK(m.has_paused());
@@ -484,7 +484,7 @@ TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant
 }
 
 TEST_CASE("acquire_machine: a registered waiter relies at once on a grant that promises to look for it") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   auto young = alive();
   young.holder.nonce = 7;
   REQUIRE(walk(m, {said(outcome::no), young}) == step::pause);
@@ -499,7 +499,7 @@ TEST_CASE("acquire_machine: a registered waiter relies at once on a grant that p
 }
 
 TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for a second") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   auto others = polls_free();
   others.holder.fence = 3;
   others.holder.others_first = true;
@@ -525,7 +525,7 @@ TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for
 }
 
 TEST_CASE("acquire_machine: who keeps the order lets others take over from a dead holder") {
-  acquire_machine m(waiting());
+  acquire_machine m(waits());
   auto gone = held(true, true, true);
   gone.holder.others_first = true;
   REQUIRE(walk(m, {said(outcome::no), gone}) == step::pause);
