@@ -29,9 +29,10 @@ struct key_listeners {
     all.push_back(&listener);
     informed = false;
   }
-  void notify(bool works) noexcept {
+  /// `rung`: a release, or another process, has notified this one.
+  void notify(bool works, bool rung = false) noexcept {
     informed = relied_on = works;
-    for (auto* const each : all) each->may_be_free(works);
+    for (auto* const each : all) rung ? each->was_rung() : each->may_be_free(works);
   }
 };
 

@@ -72,6 +72,13 @@ class key_waiters {
     std::erase(found->second.listeners.all, &listener);
     if (found->second.listeners.all.empty()) left(found);
   }
+  /// Whether a service of this store object waits for the key.
+  bool watches(std::string_view key) noexcept {
+    if (thread_.in_child()) return false;
+    const base::lock_guard lock(mutex_);
+    const auto found = keys_.find(key);
+    return found != keys_.end() && !found->second.listeners.all.empty();
+  }
   /// The locks that the key's listeners hold have changed.
   void changed(std::string_view key) noexcept {
     if (notes_.empty() || thread_.in_child()) return;

@@ -68,6 +68,17 @@ class faulty_store final : public store,
   }
   /// It tells who waits for a key when that may be free, which here the test says. Before a service uses it.
   void tells_free() { caps_.waits = waiting::notified; }
+  /// It says which keys other processes wait for, as the test says. Before a service uses it.
+  void finds_waiters() { caps_.lingers = true; }
+  /// Another process waits for that key from now on.
+  void let_wait_for(const lock_key& key) {
+    const std::lock_guard lock(mutex_);
+    wanted_.emplace(key.view());
+  }
+  /// It can't say it any more.
+  void lose_waiters() { loses_waiters_ = true; }
+  /// How often it was asked.
+  std::size_t searches() const { return searches_; }
   /// A release notifies so many.
   void has_waiters(unsigned count) { waiters_ = count; }
   /// It has nothing for operators and clean-up, or for transactions. Before a service uses it.
@@ -231,6 +242,17 @@ class faulty_store final : public store,
   void unwatch(std::string_view key, const id128& session, key_listener& to) noexcept override {
     relays_.end(key, session, to);
     end_watch(key, to);
+  }
+
+  reply waited_for(connection& on, std::span<const request> keys, std::span<reply> replies) noexcept override {
+    return unless_closed(on, [&](connection&) {
+      ++searches_;
+      if (loses_waiters_) return reply{};
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < keys.size(); ++i)
+        replies[i].waiters = wanted_.contains(std::string(keys[i].resource)) ? 1 : 0;
+      return reply{.result = outcome::yes};
+    });
   }
 
   void listen(store_listener& listener) noexcept override {
@@ -461,6 +483,9 @@ class faulty_store final : public store,
   capabilities caps_;
   std::atomic<bool> takes_wait_{false};
   std::atomic<unsigned> waiters_{0};
+  std::atomic<bool> loses_waiters_{false};
+  std::atomic<std::size_t> searches_{0};
+  std::set<std::string> wanted_{};
   std::string unfit_{};
   bool changes_wait_ = false;
   bool has_admin_ = true;

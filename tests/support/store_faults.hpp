@@ -107,14 +107,11 @@ class key_watches {
  public:
   /// Tells those who watch the key. Returns how many there are.
   std::size_t tell(std::string_view key, bool works = true) {
-    const std::lock_guard lock(mutex_);
-    std::size_t count = 0;
-    for (const auto& [of, listener] : watches_) {
-      if (of != key) continue;
-      listener->may_be_free(works);
-      ++count;
-    }
-    return count;
+    return each_of(key, [works](key_listener& to) { to.may_be_free(works); });
+  }
+  /// The same as another process does it.
+  std::size_t ring(std::string_view key) {
+    return each_of(key, [](key_listener& to) { to.was_rung(); });
   }
   std::size_t watched(std::string_view key) const {
     const std::lock_guard lock(mutex_);
@@ -140,6 +137,18 @@ class key_watches {
   }
 
  private:
+  template <class Tell>
+  std::size_t each_of(std::string_view key, Tell tells) {
+    const std::lock_guard lock(mutex_);
+    std::size_t count = 0;
+    for (const auto& [of, listener] : watches_) {
+      if (of != key) continue;
+      tells(*listener);
+      ++count;
+    }
+    return count;
+  }
+
   mutable std::mutex mutex_;
   std::list<std::pair<std::string, key_listener*>> watches_{};
   std::size_t begun_ = 0;

@@ -31,6 +31,9 @@ struct holder_info {
   /// store does not know them, or they were not counted. held_keys() counts them on the lease tables of MySQL, MariaDB
   /// and SQLite, with wake=on also on tables of other programs, in Redis and in ZooKeeper.
   std::optional<std::uint64_t> waiters{};
+  /// It was asked for with lock_options::linger: its process may keep it without a lease, until another process waits
+  /// for it. `fence` is the last token that the process has reserved.
+  bool lingers = false;
 };
 
 }  // namespace dlock

@@ -84,6 +84,8 @@ class key_listener {
   /// Precondition: the store holds no lock that execute() takes.
   /// Thread safety: from any thread.
   virtual void may_be_free(bool works) noexcept = 0;
+  /// The same while it works, after another process has notified this one, as far as the store knows.
+  virtual void was_rung() noexcept { may_be_free(true); }
   /// Adds the locks that threads of this process hold while they wait for the key, and can't release before they have
   /// it. A store that shares them with other processes finds deadlock cycles. The service calls
   /// store::waiters_changed() when they change.
@@ -164,6 +166,13 @@ class store {
   /// Ends the watch: the listener isn't called any more once this returns. Does nothing if there is none.
   /// Cost: waits for no server.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
+
+  /// capabilities::lingers: sets reply::waiters to 1 for each key of a request for which another process, or service of
+  /// this store object, is registered as a waiter. Returns yes, or why none can be found. Keys are as for execute().
+  /// Cost: one statement at most.
+  virtual reply waited_for(connection&, std::span<const request> /*keys*/, std::span<reply> /*replies*/) noexcept {
+    return {};
+  }
 
   /// The result of key_listener::list_held() has changed for a key that may be watched.
   /// Cost: returns at once.

@@ -28,7 +28,12 @@ enum class verb : std::uint8_t {
   cancel,     ///< free if session and nonce are ours, whatever the fence
   pass_on,  ///< capabilities::passes_on: release and take in one. If session and fence are ours, the session keeps the
             ///< lock under request::nonce, with the next fence
+  reserve,  ///< capabilities::lingers: fence = fence + request::count if session and fence are ours
 };
+
+/// A mark in the nonce of a grant: its session may keep the key after the release (capabilities::lingers).
+inline constexpr std::uint64_t lingering_nonce = std::uint64_t{1} << 62U;
+constexpr bool lingers(std::uint64_t nonce) noexcept { return (nonce & lingering_nonce) != 0; }
 
 enum class outcome : std::uint8_t {
   yes,      ///< done
@@ -78,7 +83,8 @@ struct request {
   id128 session{};              ///< ours
   const row_id* row = nullptr;  ///< the row that the key names, locked in place; null for a key. Must outlive the call
   std::uint64_t nonce = 0;  ///< names this attempt of the session, never used again; release, extend: that of our grant
-  std::uint64_t fence = 0;  ///< release, extend, pass_on: that of our grant
+  std::uint64_t fence = 0;  ///< release, extend, pass_on, reserve: that of our grant
+  std::uint64_t count = 0;  ///< reserve: how many fencing tokens
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: the requested kind
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
@@ -95,12 +101,14 @@ struct request {
   row_wait if_locked = row_wait::avoid;  ///< for verbs that change a row; a store without row locks ignores it
   /// release, cancel, where capabilities::looks_for_waiters(): another process may be registered as a waiter, so the
   /// store looks for one and wakes it, which costs more than a plain release.
+  /// poll, with capabilities::lingers: the caller waits for the key. If the holder's nonce says that it may keep the
+  /// key without a lease, the store notifies the watch of the holder's linger_bell.
   bool wake = false;
 };
 
 struct reply {
   outcome result = outcome::failed;
-  std::uint64_t fence = 0;  ///< take, insert, take_over returned yes: the new fencing token
+  std::uint64_t fence = 0;  ///< take, insert, take_over, pass_on, reserve returned yes: the row's new fence
   seen holder{};            ///< poll returned yes
   fault why{};              ///< failed, unknown
   unsigned waiters = 0;     ///< release returned yes: how many waiters were notified, and now race for the key
@@ -168,6 +176,9 @@ struct capabilities {
   /// A thread that releases a lock for which another thread of its service waits passes it on by verb::pass_on: one
   /// statement instead of two. For keys with lease_kind::session.
   bool passes_on = false;
+  /// verb::reserve, store::waited_for(), and request::wake of a poll. A process keeps keys between two leases
+  /// (lock_options::linger). For keys with lease_kind::session.
+  bool lingers = false;
   bool keeps_order = false;  ///< request::in_order, or the store always serves waiters in the order in which they came
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each

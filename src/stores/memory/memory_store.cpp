@@ -164,6 +164,10 @@ struct memory_store::state {
       case verb::pass_on:
         if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
         return grant(row, q, now);
+      case verb::reserve:
+        if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
+        row.fence += q.count;
+        return {.result = outcome::yes, .fence = row.fence};
       case verb::insert: break;
     }
     return {.result = outcome::failed};

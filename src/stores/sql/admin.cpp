@@ -18,7 +18,8 @@ namespace {
 
 /// The held locks; a condition or an order follows. The columns: key, session, fence, microseconds since the grant and
 /// until the expiry (negative if it has passed), whether a session keeps the lock, whether that session is revoked and
-/// whether it is dead, and the session's host, pid and label. A row whose own expiry has passed is free (rule 1).
+/// whether it is dead, the session's host, pid and label, and the nonce. A row whose own expiry has passed is free
+/// (rule 1).
 constexpr const char* held_locks = R"(
 SELECT
   l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now} - l.{lock.acquired_at_us},
@@ -26,7 +27,7 @@ SELECT
   l.{lock.expires_at_us} IS NULL,
   COALESCE(l.{lock.expires_at_us} IS NULL AND s.{session.revoked}, 0),
   l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now}{other_boot}),
-  COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '')
+  COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, ''), l.{lock.nonce}
 FROM {holders}
 WHERE l.{lock.session_id} IS NOT NULL
   AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now})
@@ -98,7 +99,8 @@ holder_info holder_in(const sql_row& row) {
           .revoked = row.truth(6),
           .since = row.time(3),  // negative if the wall clock was set back
           .remaining = row.time(4),
-          .dead = row.truth(7)};
+          .dead = row.truth(7),
+          .lingers = lingers(row.natural(11))};
 }
 
 /// Reads the columns of row_sql::holder_of(), which begin at `first`. Returns nothing if the row is free.

@@ -41,6 +41,7 @@ constexpr named_part key_words[] = {
     {"nonce", ":nonce"},
     {"my_fence", ":fence"},
     {"freed", "{lock.session_id} = NULL, {lock.expires_at_us} = NULL"},
+    {"reserved", "{lock.fence} = {reserved_fence}"},
     {"extended", "{lock.expires_at_us} = {greatest}({lock.expires_at_us}, :own_ttl + {now})"},
     {"in_time", "{lock.expires_at_us} > {now}"},
     // The holder, its fence and the state of its session.
@@ -127,6 +128,7 @@ std::vector<statement_source<statement_id>> shared_statements() {
       {statement_id::release_min_hold, "release with min_hold", release_min_hold},
       of(statement_id::cancel, lock_statement::cancel),
       of(statement_id::pass_on, lock_statement::pass_on),
+      of(statement_id::reserve, lock_statement::reserve),
   };
   all.insert(all.end(), std::begin(session_statements), std::end(session_statements));
   return all;

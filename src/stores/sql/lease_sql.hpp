@@ -26,6 +26,7 @@ enum class statement_id : unsigned char {
   release_min_hold,
   cancel,
   pass_on,
+  reserve,
   session_open,
   session_renew,
   session_remove_expired,
@@ -51,6 +52,7 @@ enum class parameter : unsigned char {
   host,
   pid,
   label,
+  count,
   // Only SQLite:
   now,
   boot,
@@ -66,11 +68,29 @@ enum class parameter : unsigned char {
   id,       ///< the first column of the primary key, "id1"; the other columns follow
   count_
 };
-constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> parameter_names{
-    "key",          "session",    "nonce",   "fence",          "own_ttl",    "min_hold",
-    "holder",       "seen_fence", "ttl",     "host",           "pid",        "label",
-    "now",          "boot",       "owner",   "verified_owner", "seen_owner", "seen_verified_owner",
-    "seen_session", "expiry",     "horizon", "wake_id"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> parameter_names{"key",
+                                                                                                "session",
+                                                                                                "nonce",
+                                                                                                "fence",
+                                                                                                "own_ttl",
+                                                                                                "min_hold",
+                                                                                                "holder",
+                                                                                                "seen_fence",
+                                                                                                "ttl",
+                                                                                                "host",
+                                                                                                "pid",
+                                                                                                "label",
+                                                                                                "count",
+                                                                                                "now",
+                                                                                                "boot",
+                                                                                                "owner",
+                                                                                                "verified_owner",
+                                                                                                "seen_owner",
+                                                                                                "seen_verified_owner",
+                                                                                                "seen_session",
+                                                                                                "expiry",
+                                                                                                "horizon",
+                                                                                                "wake_id"};
 /// The names of the parameters of statements about lock tables.
 constexpr auto lock_parameters = std::span(parameter_names).first(static_cast<std::size_t>(parameter::owner));
 
@@ -83,6 +103,7 @@ const char* source_of(statement_id which);
 /// first, has the words in which a database's SQL differs:
 /// - {now}: the database's clock, in microseconds
 /// - {next_fence}, {first_fence}: the fence of a grant, from the row's fence or from the floor
+/// - {reserved_fence}: the row's fence after a reservation
 /// - {unverified}: what a grant sets besides
 /// - {only_primary}: a condition that refuses on a replica
 /// - {lock_floor}, {returning}: the end of a statement that grants

@@ -100,6 +100,16 @@ WHERE {row}
 FOR UPDATE NOWAIT
 )"},
 
+    // Tokens that the holder hands out by itself. The next grant, by any process, is above them.
+    {"reserve", R"(
+UPDATE {rows}
+SET {reserved}
+WHERE {row}
+  AND {ours}
+  {only_primary}
+{returning}
+)"},
+
     // Rule 6, and finds the first waiter.
     {"release", R"(
 {free_row}

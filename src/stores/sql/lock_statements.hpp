@@ -15,6 +15,7 @@
 /// - {seen}: the columns of a poll; {seen_in}, {seen_row}: its tables, and {row} in them
 /// - {find_waiter}: a condition that is always true, and makes the reply return the first waiter
 /// - {verified}: what verify() sets, in a transaction of the application; {fence}
+/// - {reserved}: what a reservation of fencing tokens sets
 /// - {only_primary}, {returning}: the end of a statement that grants, by default nothing
 
 #include <string_view>
@@ -35,6 +36,7 @@ enum class lock_statement : unsigned char {
   verify,
   granted_fence,
   ask_for_row,
+  reserve,
   release_and_wake,
 };
 

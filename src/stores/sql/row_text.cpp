@@ -68,6 +68,7 @@ row_statement statement_for(const request& asked) noexcept {
     case verb::take: return row_statement::take;
     case verb::insert:
     case verb::pass_on:
+    case verb::reserve:
     case verb::poll: break;
     case verb::take_over:
       // Nothing shows whether another program is alive.

@@ -18,6 +18,7 @@ request_values::request_values(const request& asked, tables_id tables) noexcept
               .session = asked.session,
               .nonce = asked.nonce,
               .fence = asked.fence,
+              .count = asked.count,
               .own_ttl = asked.ttl.count(),
               .no_own_ttl = asked.kind == lease_kind::session && asked.action != verb::extend,
               .min_hold = asked.min_hold.count()} {

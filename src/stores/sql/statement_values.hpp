@@ -19,6 +19,7 @@ struct statement_values {
   id128 session{};
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
+  std::uint64_t count = 0;
   std::int64_t own_ttl = 0;
   bool no_own_ttl = false;  ///< the session keeps the lease: own_ttl is NULL
   std::int64_t min_hold = 0;

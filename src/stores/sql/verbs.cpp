@@ -11,7 +11,8 @@ namespace dlock::stores::sql {
 namespace {
 
 constexpr bool grants(verb action) noexcept {
-  return action == verb::take || action == verb::insert || action == verb::take_over || action == verb::pass_on;
+  return action == verb::take || action == verb::insert || action == verb::take_over || action == verb::pass_on ||
+         action == verb::reserve;
 }
 
 [[gnu::cold]] std::string unfit_key(const request& asked) {
@@ -31,7 +32,7 @@ constexpr bool grants(verb action) noexcept {
 std::optional<reply> not_of_rows(const verb_connection& on, verb action) {
   // Rows belong to the application, so locking never creates one.
   if (action == verb::insert) return reply{.result = outcome::absent};
-  if (action == verb::pass_on) return on.refuse("no such verb");
+  if (action == verb::pass_on || action == verb::reserve) return on.refuse("no such verb");
   return std::nullopt;
 }
 
@@ -55,6 +56,7 @@ statement_id statement_of(const request& asked) noexcept {
     case verb::release: return asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release;
     case verb::cancel: return statement_id::cancel;
     case verb::pass_on: return statement_id::pass_on;
+    case verb::reserve: return statement_id::reserve;
   }
   return statement_id::poll;
 }

@@ -230,6 +230,18 @@ class scene {
     to_.step("examine");
   }
 
+  void lingers(const lock_key& one) {
+    if (!caps_.lingers) return;
+    session_ = session_number(1);
+    kind_ = lease_kind::session;
+    what_ = "a key that lingers";
+    run(verb::insert, {one}, "insert");
+    run(verb::reserve, {one}, "reserve", [&](request& q) {
+      fences()(q);
+      q.count = 16;
+    });
+  }
+
   void transactions(const lock_key& one) {
     auto* const in = store_.transactions();
     if (in == nullptr) return;
@@ -405,6 +417,7 @@ std::string golden_steps(store_fixture& fixture, statement_log& log,
   }
   play.operators(name_number(0));
   play.transactions(name_number(0));
+  play.lingers(name_number(next));
   play.session(session_verb::close, 1, "session: close");
   return to.text();
 }

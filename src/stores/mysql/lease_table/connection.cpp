@@ -26,6 +26,7 @@ mysql_field field_of(parameter which, lease_values& from) {
     case parameter::pid: return mysql_field::number(from.pid);
     case parameter::host: return mysql_field::text(from.host);
     case parameter::label: return mysql_field::text(from.label);
+    case parameter::count: return mysql_field::number(from.count);
     case parameter::wake_id: return mysql_field::bytes(from.wake_id);
     default: break;
   }
@@ -70,6 +71,7 @@ void lease_values::assign(const sql::statement_values& from) noexcept {
   own_ttl = from.own_ttl;
   no_own_ttl = from.no_own_ttl;
   min_hold = from.min_hold;
+  count = from.count;
   ttl = from.ttl;
   pid = from.pid;
   host.assign(from.host);

@@ -30,6 +30,7 @@ struct lease_values {
   std::int64_t own_ttl = 0;
   mysql_bool no_own_ttl = 0;  ///< the session keeps the lease: own_ttl is NULL
   std::int64_t min_hold = 0;
+  std::uint64_t count = 0;
   std::int64_t ttl = 0;
   std::int64_t pid = 0;
   mysql_bytes<1020> host{};  // characters of utf8mb4 have up to four bytes

@@ -14,6 +14,7 @@ namespace {
 constexpr sql::named_part words[] = {
     {"now", server_clock},
     {"next_fence", "LAST_INSERT_ID({lock.fence} + 1)"},
+    {"reserved_fence", "LAST_INSERT_ID({lock.fence} + :count)"},
     {"first_fence", "LAST_INSERT_ID({floor.fence} + 1)"},
     {"unverified", ", {lock.verified_by} = 0"},
     {"only_primary", "AND CONCAT(@@global.read_only) IN ('0', 'OFF')"},
@@ -206,8 +207,9 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
                                          std::span(sql::parameter_names).first(parameter_count), sql::marker::question);
   quick_ = statements_;
   // Not the insert, because dlock's own statements lock the floor, or the same new key, for a moment.
-  for (const auto id : {statement_id::take, statement_id::take_over, statement_id::extend, statement_id::release,
-                        statement_id::release_min_hold, statement_id::cancel, statement_id::pass_on}) {
+  for (const auto id :
+       {statement_id::take, statement_id::take_over, statement_id::extend, statement_id::release,
+        statement_id::release_min_hold, statement_id::cancel, statement_id::pass_on, statement_id::reserve}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
   const auto& releases = sql::template_of(sql::lock_statement::release_and_wake);

@@ -20,7 +20,7 @@ using sql::parameter;
 using sql::parameter_names;
 using sql::statement_id;
 constexpr auto statement_count = static_cast<std::size_t>(statement_id::session_close) + 1;
-constexpr auto parameter_count = static_cast<std::size_t>(parameter::label) + 1;
+constexpr auto parameter_count = static_cast<std::size_t>(parameter::count) + 1;
 
 /// What a release that looks for a waiter returns if it finds none. It returns 0 if a trigger hides the result.
 constexpr std::uint64_t no_waiter = 9'223'372'036'854'775'807;

@@ -138,6 +138,7 @@ class mysql_store final : public store {
     return {.rows = true,
             .waits = tables_.settings.wake ? waiting::woken : waiting::polls_and_wakes,
             .passes_on = true,
+            .lingers = tables_.settings.wake,
             .keeps_order = tables_.settings.wake,
             .marks = true};
   }
@@ -157,6 +158,7 @@ class mysql_store final : public store {
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     tables_.waiters.unwatch(key, listener);
   }
+  reply waited_for(connection& on, std::span<const request> keys, std::span<reply> replies) noexcept override;
   void waiters_changed(std::string_view key) noexcept override { tables_.waiters.changed(key); }
   void listen(store_listener& listener) noexcept override { tables_.listeners.add(listener); }
   void unlisten(store_listener& listener) noexcept override { tables_.listeners.remove(listener); }

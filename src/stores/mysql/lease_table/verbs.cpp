@@ -80,7 +80,11 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
 
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   execute_all(static_cast<native&>(on), requests, replies);
-  if (tables_.settings.wake) tables_.waiters.note_done(requests, replies);
+  if (!tables_.settings.wake) return;
+  if (requests.front().action == verb::poll) {
+    tables_.waiters.table().ring(static_cast<native&>(on), requests, replies);
+  }
+  tables_.waiters.note_done(requests, replies);
 }
 
 void mysql_store::execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept {
@@ -116,6 +120,18 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
       tables_.waiters.table().wake_first(with, requests.subspan(i, 1), replies.subspan(i, 1));
     replies[i].statements += std::exchange(statements, 0);
   }
+}
+
+reply mysql_store::waited_for(connection& on, std::span<const request> keys, std::span<reply> replies) noexcept {
+  auto& with = static_cast<native&>(on);
+  auto answer =
+      reply_or_in_doubt(with, "find waiters", [&] { return tables_.waiters.table().waited_for(with, keys, replies); });
+  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read
+  tables_.waiters.bell_heard();
+  for (std::size_t i = 0; i != keys.size(); ++i) {
+    if (tables_.waiters.watches(keys[i].resource)) replies[i].waiters = 1;
+  }
+  return answer;
 }
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {

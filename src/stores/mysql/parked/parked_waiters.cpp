@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "dlock/store_interface/linger_bell.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/sql/deadlock_cycles.hpp"
@@ -69,10 +70,10 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
     if (replies[i].result != outcome::yes) continue;
     switch (requests[i].action) {
       case verb::poll:
-        if (notes_.set_polled(requests[i].resource, replies[i].holder.fence) && settles_) {
-          asked_again_ = true;
+        if (notes_.set_polled(requests[i].resource, replies[i].holder.fence)) end_settling();
+        // Of a service that shares this object.
+        if (rings_holder(requests[i], replies[i]) && notes_.set_released(linger_bell(replies[i].holder.holder).view()))
           changed_.raise();
-        }
         break;
       case verb::take:
       case verb::insert:
@@ -84,6 +85,15 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
       default: break;
     }
   }
+}
+
+void parked_waiters::bell_heard() noexcept { end_settling(); }
+
+/// A waiter that was notified has polled.
+void parked_waiters::end_settling() noexcept {
+  if (!settles_) return;
+  asked_again_ = true;
+  changed_.raise();
 }
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
@@ -107,7 +117,7 @@ parked_waiters::clock::time_point parked_waiters::next(clock::time_point served)
 void parked_waiters::hear_notes() {
   if (!notes_.any_released()) return;
   for (auto& [key, about] : keys_) {
-    if (notes_.released(key) && about.listeners.informed) about.listeners.notify(true);
+    if (notes_.released(key) && about.listeners.informed) about.listeners.notify(true, true);
   }
 }
 
@@ -424,7 +434,7 @@ bool parked_waiters::awake() {
     auto& about = keys_.begin()->second;
     if (about.listeners.informed) {
       begin_settling();
-      about.listeners.notify(true);
+      about.listeners.notify(true, true);
     }
   }
   return true;
@@ -481,7 +491,7 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
       behind.emplace_back(found->first, fence);
       continue;
     }
-    if (released || dead || other || (link_.sleeps() && !about.listeners.informed)) about.listeners.notify(true);
+    if (released || dead || other || (link_.sleeps() && !about.listeners.informed)) about.listeners.notify(true, rung);
   }
   for (auto& [key, about] : keys_) {
     if (!std::exchange(about.asked, false)) continue;

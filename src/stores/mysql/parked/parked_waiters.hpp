@@ -54,6 +54,8 @@ class parked_waiters final : public key_waiters<parked_key> {
   const waiter_table& table() const noexcept { return table_; }
   /// Notifies waiters of this process of the results.
   void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
+  /// A service has looked for waiters of its keys, so its bell can ring again.
+  void bell_heard() noexcept;
 
  private:
   void entered(place at) DLOCK_REQUIRES(mutex_) override;
@@ -73,6 +75,7 @@ class parked_waiters final : public key_waiters<parked_key> {
   bool fall_asleep() DLOCK_REQUIRES(mutex_);
   void inform_new() DLOCK_REQUIRES(mutex_);
   bool any_informed() const DLOCK_REQUIRES(mutex_);
+  void end_settling() noexcept;
   void begin_settling() DLOCK_REQUIRES(mutex_);
   bool settles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool wake_next_of_left() DLOCK_REQUIRES(mutex_);

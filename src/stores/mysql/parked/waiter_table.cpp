@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dlock/store_interface/linger_bell.hpp"
 #include "stores/findings.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -74,6 +75,16 @@ WHERE w.{waiter.lock_key} IN (:keys)
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
 )";
 
+// Which of these keys other processes wait for, asleep or just woken.
+constexpr const char* waited_for_sql = R"(
+SELECT DISTINCT w.{waiter.lock_key}
+FROM {waiter} w
+WHERE w.{waiter.lock_key} IN (:keys)
+  AND w.{waiter.wake_id} <> :wake_id
+  AND {waits}
+ORDER BY w.{waiter.lock_key}
+)";
+
 constexpr const char* count_sql = R"(
 SELECT w.{waiter.lock_key}, COUNT(*)
 FROM {waiter} w
@@ -121,6 +132,7 @@ waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
           .look = text(look),
           .look_for_free = text(look_for_free_sql),
           .first = text(first_sql),
+          .waited_for = text(waited_for_sql),
           .count = text(count_sql),
           .dead = text(dead_sql),
           .one_dead = text(one_dead_sql),
@@ -268,6 +280,56 @@ reply waiter_table::others_first(mysql_connection& by, std::string_view key, std
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // what is not done is done another time
   answer.statements = statements;
   return answer;
+}
+
+reply waiter_table::waited_for(mysql_connection& by, std::span<const request> keys, std::span<reply> replies) {
+  reply answer{.statements = 0};
+  if (!can_read(by) || !can_wake(by)) {
+    answer.why.text = by.sync_prefix().empty() ? "no process can be registered as a waiter here"
+                                               : "on a Galera cluster no process is registered as a waiter";
+    return answer;
+  }
+  std::string names;
+  for (const auto& each : keys) append_literal(names, mysql_literal(each.resource));
+  mysql_rows rows;
+  answer = by.read(sql::write_values(sql_.waited_for, {{"wake_id", mysql_literal(own())}, {"keys", names}}),
+                   "find waiters", &rows);
+  if (answer.result != outcome::yes) {
+    note_unreadable(by, answer.why);
+    return answer;
+  }
+  std::size_t at = 0;
+  for (const auto& row : rows) {  // both are in the order of the keys
+    while (at != keys.size() && keys[at].resource != row.at(0).value_or("")) ++at;
+    if (at == keys.size()) break;
+    replies[at].waiters = 1;
+  }
+  return answer;
+}
+
+void waiter_table::ring(mysql_connection& by, std::span<const request> polls, std::span<reply> replies) noexcept {
+  static_cast<void>(reply_or_in_doubt(by, "wake", [&] {
+    std::string bells;
+    for (std::size_t i = 0; i != polls.size(); ++i) {
+      if (!rings_holder(polls[i], replies[i]) || !can_read(by) || !can_wake(by)) continue;
+      append_literal(bells, mysql_literal(linger_bell(replies[i].holder.holder).view()));
+    }
+    if (bells.empty()) return reply{};
+    mysql_rows rows;
+    fault why;
+    ++replies.front().statements;
+    const auto text =
+        sql::write_values(sql_.first, {{"wake_id", mysql_literal(own())}, {"keys", bells}, {"held_too", "1"}});
+    if (by.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
+      note_unreadable(by, why);
+      return reply{};
+    }
+    for (const auto& row : rows) {  // one for each bell
+      ++replies.front().statements;
+      wake(by, unsigned_of(row.at(1)));
+    }
+    return reply{};
+  }));
 }
 
 reply waiter_table::count(mysql_connection& by, std::vector<holder_info>& of) {

@@ -33,7 +33,8 @@ struct waiter_sql {
   std::string look{};
   /// Selects the free ones among all keys of this process's rows.
   std::string look_for_free{};
-  std::string first{};  ///< selects the first waiters of keys
+  std::string first{};       ///< selects the first waiters of keys
+  std::string waited_for{};  ///< selects those keys for which other processes wait
   /// Selects the first process that waits and registered before this one. If empty, no order is kept.
   std::string others_first{};
   std::string count{};
@@ -108,6 +109,10 @@ class waiter_table {
   /// Wakes the first of them. A process that doesn't take the key in its turn loses its row, so it is woken no more
   /// until it enters a row again.
   reply others_first(mysql_connection& by, std::string_view key, std::uint64_t fence, bool registered, bool& others);
+  /// See store::waited_for().
+  reply waited_for(mysql_connection& by, std::span<const request> keys, std::span<reply> replies);
+  /// See request::wake of a poll. An error here does not fail the polls.
+  void ring(mysql_connection& by, std::span<const request> polls, std::span<reply> replies) noexcept;
   /// Counts the waiters for held keys. Counts nothing where waiters are not visible.
   reply count(mysql_connection& by, std::vector<holder_info>& of);
 

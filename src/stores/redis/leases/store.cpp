@@ -70,6 +70,7 @@ constexpr const char* name_of(verb action) noexcept {
     case verb::extend: return "extend";
     case verb::release: return "release";
     case verb::pass_on:
+    case verb::reserve:
     case verb::cancel: break;
   }
   return "cancel";
@@ -106,6 +107,7 @@ reply judged(verb action, const answer& response) {
       break;
     case verb::extend:
     case verb::pass_on:
+    case verb::reserve:
     case verb::cancel: break;
   }
   return {.result = response.number() == 1 ? outcome::yes : outcome::no};
@@ -137,7 +139,8 @@ void lease_store::add(script_calls& to, const request& asked, std::string_view e
     case verb::release:
       return to.add(script::release, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
     case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
-    case verb::pass_on: return;  // without capabilities::passes_on nobody sends it
+    case verb::pass_on:
+    case verb::reserve: return;  // without the capability nobody sends it
   }
 }
 
@@ -161,6 +164,7 @@ void lease_store::note(const request& asked, const reply& response) noexcept {
       return;
     case verb::poll:
     case verb::pass_on:
+    case verb::reserve:
     case verb::extend: return;
   }
 }

@@ -102,7 +102,8 @@ reply setnx_store::judge(const request& asked, const answer& response) {
       return found;
     }
     case verb::take_over:  // a dead holder's key no longer exists
-    case verb::pass_on: return {.result = outcome::no};
+    case verb::pass_on:
+    case verb::reserve: return {.result = outcome::no};
     case verb::release:
     case verb::cancel:
       if (response.number() > 0) return {.result = outcome::yes, .waiters = waiters_in(response)};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <set>
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -122,6 +123,19 @@ bool sleeping_waiters::others_first(std::string_view key, bool registered) noexc
   return file != nullptr && file->first_other(hash_of(key), registered, false) != 0;
 } catch (const std::exception&) {
   return false;  // memory ran out; the order is not kept this time
+}
+
+std::string sleeping_waiters::find_others(std::span<const request> keys, std::span<reply> replies) {
+  std::string why;
+  const auto file = file_.open(false, why);
+  if (file == nullptr) return why.empty() ? unfit_() : why;  // no process has waited yet, or none can
+  std::set<wake_file::hash> entered;
+  for (const auto& each : file->waiters()) entered.insert(each.key);
+  for (std::size_t i = 0; i != keys.size(); ++i) {
+    const auto hash = hash_of(keys[i].resource);
+    if (entered.contains(hash) && file->first_other(hash, false, false) != 0) replies[i].waiters = 1;
+  }
+  return {};
 }
 
 bool sleeping_waiters::let_first(std::string_view key, bool registered, std::uint64_t fence) noexcept try {
@@ -297,7 +311,7 @@ bool sleeping_waiters::serve(const std::stop_token&) {
                              : ahead.count == 1 ? now + waiter_turns::second_look
                                                 : clock::time_point::max();
     }
-    if (rung || asks || first_is_deaf || !about.listeners.informed) about.listeners.notify(true);
+    if (rung || asks || first_is_deaf || !about.listeners.informed) about.listeners.notify(true, rung);
   }
   if (now >= cycles_at_) look_for_cycles(now);
   return true;

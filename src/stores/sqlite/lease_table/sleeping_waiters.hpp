@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -63,6 +64,8 @@ class sleeping_waiters final : public key_waiters<sleeping_key> {
   unsigned released(std::string_view key, bool says = true) noexcept;
   /// Whether a process that entered the key before this one waits for it: see wake_file::opened::first_other().
   bool others_first(std::string_view key, bool registered) noexcept;
+  /// See store::waited_for(). Returns why no waiter can be found at present, or an empty text. Throws std::bad_alloc.
+  std::string find_others(std::span<const request> keys, std::span<reply> replies);
   /// The same for a key that is free, last granted with that fence. It rings the first of them, and passes over one
   /// that does not take the key in its turn.
   bool let_first(std::string_view key, bool registered, std::uint64_t fence) noexcept;

@@ -16,6 +16,7 @@ namespace {
 constexpr sql::named_part words[] = {
     {"now", ":now"},
     {"next_fence", "{lock.fence} + 1"},
+    {"reserved_fence", "{lock.fence} + :count"},
     {"first_fence", "{floor.fence} + 1"},
     {"unverified", ""},
     {"only_primary", ""},
@@ -107,6 +108,7 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const statement
       case parameter::host: to.bind_text(at, values.host); break;
       case parameter::pid: to.bind(at, values.pid); break;
       case parameter::label: to.bind_text(at, values.label); break;
+      case parameter::count: to.bind(at, values.count); break;
       case parameter::boot: to.bind_text(at, own.boot); break;
       case parameter::owner: to.bind_text(at, values.owner); break;
       case parameter::verified_owner: to.bind_text(at, values.verified_owner); break;

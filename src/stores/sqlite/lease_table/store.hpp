@@ -127,6 +127,7 @@ class sqlite_store final : public store {
     return {.rows = true,
             .waits = file_->wakes ? waiting::woken : waiting::polls,
             .passes_on = true,
+            .lingers = file_->wakes,
             .keeps_order = file_->wakes,
             .marks = true};
   }
@@ -144,6 +145,7 @@ class sqlite_store final : public store {
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     if (file_->wakes) waiters_.unwatch(key, listener);
   }
+  reply waited_for(connection& on, std::span<const request> keys, std::span<reply> replies) noexcept override;
   void waiters_changed(std::string_view key) noexcept override { waiters_.changed(key); }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "dlock/store_interface/linger_bell.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -97,6 +98,9 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
           replies[i].waiters = waiters_.released(asked.resource, asked.wake || !file_->wakes);
         break;
       case verb::cancel: waiters_.released(asked.resource); break;
+      case verb::poll:
+        if (rings_holder(asked, replies[i])) waiters_.released(linger_bell(replies[i].holder.holder).view(), false);
+        break;
       default: break;
     }
   }
@@ -151,6 +155,18 @@ reply sqlite_store::in_order(lease_connection& link, const request& asked) {
   if (answer.result == outcome::yes && (!holder.holder || holder.gone || holder.expired))
     answer.holder.others_first = waiters_.let_first(asked.resource, asked.registered, holder.fence);
   return answer;
+}
+
+reply sqlite_store::waited_for(connection&, std::span<const request> keys, std::span<reply> replies) noexcept try {
+  reply answer{.result = outcome::yes, .statements = 0};
+  answer.why.text = waiters_.find_others(keys, replies);
+  if (!answer.why.text.empty()) answer.result = outcome::failed;
+  for (std::size_t i = 0; i != keys.size(); ++i) {
+    if (waiters_.watches(keys[i].resource)) replies[i].waiters = 1;
+  }
+  return answer;
+} catch (const std::exception&) {
+  return out_of_memory();
 }
 
 reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept {

@@ -352,7 +352,7 @@ TEST_CASE("mysql sql: what can meet a row lock can be told not to wait, and noth
     const auto which = static_cast<statement_id>(i);
     const auto all = {statement_id::take,    statement_id::take_over, statement_id::extend,
                       statement_id::pass_on, statement_id::release,   statement_id::release_min_hold,
-                      statement_id::cancel};
+                      statement_id::cancel,  statement_id::reserve};
     const bool quick = std::find(all.begin(), all.end(), which) != all.end();
     const auto expected = (quick ? std::string(stores::mysql::quick_prefix) : std::string()) + sql.statement(which).sql;
     CHECK(sql.statement(which, true).sql == expected);
