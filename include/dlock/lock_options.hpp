@@ -110,6 +110,12 @@ struct lock_options {
   optional_time max_hold{};
   /// The order in which processes that wait get the key. Default fairness::none.
   std::optional<dlock::fairness> fairness{};
+  /// After an orderly release the process keeps the key for so long, and its next acquire of the key costs no
+  /// statement, at most 1 s in a row. If another process waits for the key, it gets it at once, or at the release if
+  /// the key is held then. Meanwhile the key counts as held, also if the process crashes or stops: then it is free
+  /// after the ttl. Default 0: off; at most ttl. Needs renewal::automatic and fairness::none; not with min_hold. For
+  /// keys, on stores with capabilities::lingers (docs/lingering.md).
+  optional_time linger{};
   /// Ends the waiting with lock_refused (errc::cancelled) when requested; if requested before the call,
   /// nothing is sent. Default: an empty token, never cancelled.
   std::optional<std::stop_token> cancel{};

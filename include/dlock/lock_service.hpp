@@ -166,10 +166,10 @@ class lock_service : public once_calls, private detail::wrong_calls {
 
   /// How often something happened since the service was made; also without an observer.
   std::uint64_t count(event::kind kind) const noexcept;
-  /// Gauges: keys and rows that this service holds now, a key that was entered again counted once, those included whose
-  /// release waits for a transaction; and its calls that wait for a key now.
+  /// Gauges: keys and rows held now, an entered one once, also until its transaction ends; keys that linger; waiters.
   /// Cost: some mutexes, no statement.
   std::size_t held() const noexcept;
+  std::size_t lingering() const noexcept;
   std::size_t waiting() const noexcept;
   /// For how long the oldest of each has been held, or has waited; 0: there is none. A holder that hangs and renews is
   /// seen here alone.

@@ -15,10 +15,12 @@
 /// | dlock_sessions_lost_total       | counter   | reason                    | sessions that were lost                     |
 /// | dlock_take_overs_total          | counter   | -                         | grants of keys whose holder was dead        |
 /// | dlock_acquire_statements_total  | counter   | -                         | statements that granted acquires sent       |
+/// | dlock_acquires_without_statement_total | counter | -                      | granted acquires that sent nothing          |
 /// | dlock_cleanup_rows_total        | counter   | -                         | rows that clean-up deleted                  |
 /// | dlock_acquire_wait_seconds      | histogram | result: granted, busy     | from the call to its answer                 |
 /// | dlock_hold_seconds              | histogram | end: released, lost       | from the grant to the end of the lease      |
 /// | dlock_held_keys                 | gauge     | -                         | lock_service::held(), of watched services   |
+/// | dlock_lingering_keys            | gauge     | -                         | lock_service::lingering(), likewise         |
 /// | dlock_waiting_calls             | gauge     | -                         | lock_service::waiting(), of watched services|
 /// | dlock_oldest_hold_seconds       | gauge     | -                         | lock_service::oldest_hold(), of the oldest  |
 /// | dlock_oldest_wait_seconds       | gauge     | -                         | lock_service::oldest_wait(), likewise       |

@@ -65,7 +65,7 @@ std::string_view lease::key() const& noexcept { return grant_ == nullptr ? std::
 
 std::uint64_t lease::fencing_token() const {
   if (grant_ == nullptr) return 0;
-  if (grant_->fenced) return grant_->fence;
+  if (grant_->fenced) return grant_->shown();
   throw std::logic_error("dlock: key '" + printable(grant_->key) + "': " + grant_->home->where().name() +
                          " has no fencing tokens: its table keeps no number that grows with each grant");
 }

@@ -195,6 +195,9 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, re
 std::uint64_t lock_service::count(event::kind kind) const noexcept { return core_->shared().count(kind); }
 
 std::size_t lock_service::held() const noexcept { return core_->forked() ? 0 : core_->all().table.size(); }
+std::size_t lock_service::lingering() const noexcept {
+  return core_->forked() ? 0 : core_->all().grants.lingering().idle();
+}
 std::size_t lock_service::waiting() const noexcept { return core_->forked() ? 0 : core_->all().queue.waiting(); }
 
 std::chrono::microseconds lock_service::oldest_hold() const noexcept {

@@ -116,6 +116,20 @@ void validate(const lock_settings& options) {
     bad("retry.limit", std::to_string(options.retry.limit),
         "must not be set with fairness::fifo: such a call polls, and has no place in the order");
   }
+  if (options.linger.count() != 0) {
+    const auto linger = std::to_string(options.linger.count()) + " ms";
+    if (options.renewal != renewal::automatic) bad("linger", linger, "needs renewal::automatic, which keeps the key");
+    const auto ttl = ttl_class(options.ttl);
+    if (options.linger > ttl) {
+      bad("linger", linger, fmt::format("must not be above the ttl, which is {} ms", ttl.count()).c_str());
+    }
+    if (options.fairness == fairness::fifo) {
+      bad("linger", linger, "must not be set with fairness::fifo: only the store knows whether others come first");
+    }
+    if (options.min_hold.count() != 0) {
+      bad("linger", linger, "must not be set with min_hold, which counts from a grant by the store");
+    }
+  }
   if (options.max_hold.count() != 0 && options.max_hold < options.min_hold) {
     bad("max_hold", std::to_string(options.max_hold.count()) + " ms", "must not be below min_hold");
   }

@@ -36,6 +36,7 @@ struct lock_settings {
   std::chrono::milliseconds min_hold{0};
   std::chrono::milliseconds max_hold{0};
   dlock::fairness fairness = dlock::fairness::none;
+  std::chrono::milliseconds linger{0};
   std::stop_token cancel{};
 
   bool operator==(const lock_settings&) const = default;

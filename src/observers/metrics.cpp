@@ -97,6 +97,7 @@ struct alignas(64) metrics::counters {
   std::array<number, reasons> sessions_lost{};
   number take_overs{0};
   number statements{0};
+  number without_statement{0};
   number cleanup_rows{0};
   histogram granted{};
   histogram busy{};
@@ -124,6 +125,7 @@ void metrics::on(const event& event) {
     case kind::granted:
       to.granted.put(clamped(event.waited));
       add(to.statements, event.attempts);
+      if (event.attempts == 0) add(to.without_statement, 1);
       if (event.taken_over) add(to.take_overs, 1);
       break;
     case kind::busy: to.busy.put(clamped(event.waited)); break;
@@ -208,6 +210,7 @@ std::vector<metric_family> metrics::read() const {
   };
   plain("dlock_take_overs_total", "Grants of keys whose holder was dead", &counters::take_overs);
   plain("dlock_acquire_statements_total", "Statements that granted acquires sent", &counters::statements);
+  plain("dlock_acquires_without_statement_total", "Granted acquires that sent nothing", &counters::without_statement);
   plain("dlock_cleanup_rows_total", "Rows that clean-up deleted", &counters::cleanup_rows);
 
   family("dlock_acquire_wait_seconds", "Time from an acquire to its answer", type::histogram);
@@ -217,12 +220,13 @@ std::vector<metric_family> metrics::read() const {
   put_histogram(sample("end", "released"), &counters::released);
   put_histogram(sample("end", "lost"), &counters::lost);
 
-  std::size_t held = 0, waiting = 0;
+  std::size_t held = 0, lingering = 0, waiting = 0;
   std::chrono::microseconds oldest_hold{0}, oldest_wait{0};
   {
     const base::lock_guard lock(watched_->mutex);
     for (const auto* each : watched_->services) {
       held += each->held();
+      lingering += each->lingering();
       waiting += each->waiting();
       oldest_hold = std::max(oldest_hold, each->oldest_hold());
       oldest_wait = std::max(oldest_wait, each->oldest_wait());
@@ -233,6 +237,7 @@ std::vector<metric_family> metrics::read() const {
     sample(nullptr, {}).value = value;
   };
   gauge("dlock_held_keys", "Keys and rows that the service holds now", static_cast<double>(held));
+  gauge("dlock_lingering_keys", "Keys that the service keeps between two leases", static_cast<double>(lingering));
   gauge("dlock_waiting_calls", "Calls that wait for a key now", static_cast<double>(waiting));
   gauge("dlock_oldest_hold_seconds", "Time since the grant of the key that is held longest", seconds(oldest_hold));
   gauge("dlock_oldest_wait_seconds", "Time since the begin of the call that waits longest", seconds(oldest_wait));

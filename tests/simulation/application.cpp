@@ -27,7 +27,7 @@ constexpr moment locked_grace = 3'000'000;
 
 const std::shared_ptr<engine::grant>& grant_of(const lease& held) { return detail::access::grant_of(held); }
 /// Of a store without fences the number of the grant.
-std::uint64_t fence_of(const lease& held) { return grant_of(held)->fence; }
+std::uint64_t fence_of(const lease& held) { return grant_of(held)->shown(); }
 }  // namespace
 
 application::timed::timed(application& in, const char* what, std::chrono::microseconds wait)
@@ -247,6 +247,10 @@ lock_options application::fit(lock_options how, const std::vector<lock_key>& key
     how.renewal = renewal::manual;
     how.max_hold.reset();
   }
+  const bool in_rows = std::any_of(keys.begin(), keys.end(), [](const auto& key) { return key.row() != nullptr; });
+  const bool kept = !how.renewal || *how.renewal == renewal::automatic;
+  if (caps.lingers && !in_rows && kept && !how.min_hold && scene_.in.random.chance(800'000))
+    how.linger = std::chrono::milliseconds{scene_.in.random.between(1, 1'000)};
   for (const auto& key : keys) {
     if (key.row() == nullptr) continue;
     how.min_hold.reset();

@@ -26,6 +26,7 @@ const char* name_of(verb what) {
     case verb::release: return "release";
     case verb::cancel: return "cancel";
     case verb::pass_on: return "pass on";
+    case verb::reserve: return "reserve";
   }
   return "?";
 }
@@ -431,7 +432,7 @@ void checker::loss_notified(const process& to, std::string_view key, std::uint64
   for (auto& each : at.holders) {
     const auto one = each.of.lock();
     if (one == nullptr || each.by != &to) continue;
-    if (one->fenced ? one->fence == fence : one->remaining(to.now()) == microseconds{0}) each.observed = true;
+    if (one->fenced ? one->shown() == fence : one->remaining(to.now()) == microseconds{0}) each.observed = true;
   }
 }
 
@@ -489,6 +490,13 @@ void checker::extended(const request& by, const lock_row& row) {
   }
 }
 
+void checker::reserved(const request& by, const lock_row& row) {
+  world_.tell("server", [&] { return fmt::format("key {}: tokens up to {} are reserved", by.resource, row.fence); });
+  world_.mix(row.fence);
+  auto& at = state_of(by.resource);
+  at.highest = std::max(at.highest, row.fence);
+}
+
 void checker::opened(const id128& session) {
   world_.tell("server", [&] { return "session " + short_id(session) + " is opened"; });
   if (!opened_.insert(session).second) fail("I6", "-", "session " + short_id(session) + " is opened a second time");
@@ -499,9 +507,14 @@ void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one)
   std::erase_if(at.holders, [](const held& each) { return each.of.expired(); });
   // It may have been lost before its caller got it.
   const bool observed = std::any_of(at.losses.begin(), at.losses.end(), [&](const auto& each) {
-    return each.of == &to && each.at >= one->granted_at && (!one->fenced || each.fence == one->fence);
+    return each.of == &to && each.at >= one->granted_at && (!one->fenced || each.fence == one->shown());
   });
   at.holders.push_back({one, &to, observed});
+  if (plan_.about != subject::lingering || one->remaining(to.now()) == microseconds{0}) return;
+  const bool forced = is_forced(one->key.view(), one->pin->id, one->nonce);
+  if (one->shown() <= at.token && !forced)
+    fail("I2", one->key.view(), fmt::format("token {} is handed out after {}", one->shown(), at.token));
+  at.token = std::max(at.token, one->shown());
 }
 
 bool checker::check(process& of, const lease& lease) {

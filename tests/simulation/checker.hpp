@@ -30,6 +30,7 @@ class checker final : public history {
   void freed(const request& by, const lock_row& row) override;
   void kept(const request& by, moment time) override;
   void extended(const request& by, const lock_row& row) override;
+  void reserved(const request& by, const lock_row& row) override;
   void opens(process& of, const id128& session) override { sessions_of_[session] = &of; }
   void opened(const id128& session) override;
   void closed(const id128& session) override;
@@ -104,6 +105,7 @@ class checker final : public history {
   struct key_state {
     std::uint64_t highest = 0;  // fence ever granted
     std::uint64_t written = 0;  // highest that wrote
+    std::uint64_t token = 0;    // highest that was handed out with a lease that was trusted
     std::vector<held> holders{};
     std::vector<waiter> waiters{};
     std::vector<notified_loss> losses{};  // the last of each process

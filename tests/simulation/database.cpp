@@ -195,7 +195,7 @@ reply database::poll(const lock_row& row, moment clock) const {
   // The server names the connection that has a named lock, and not its grant.
   const bool by_connection = traits.caps.session_leases && !traits.caps.fence;
   holder.fence = by_connection ? std::hash<std::string>{}(row.session.hex()) : row.fence;
-  holder.nonce = row.of_table && row.session ? row.nonce : 0;
+  holder.nonce = row.session && (row.of_table || lingers(row.nonce)) ? row.nonce : 0;
   const bool foreign = !row.foreign.empty() || !row.request.empty();
   holder.kind = row.by_column ? lease_kind::column : row.expires ? lease_kind::expiring : lease_kind::session;
   const auto found = sessions_.find(row.session);
@@ -286,6 +286,15 @@ reply database::pass_on(lock_row& row, const request& q, const view& by) {
   return grant(row, q, by, &before);
 }
 
+reply database::reserve(lock_row& row, const request& q) {
+  if (row.session != q.session || !row.session || row.fence != q.fence) return plain(outcome::no);
+  row.fence += q.count;
+  if (observer != nullptr) observer->reserved(q, row);
+  auto made = plain(outcome::yes);
+  made.fence = row.fence;
+  return made;
+}
+
 bool database::holds(const lock_row& row, const request& grant) noexcept { return same_grant(row, grant); }
 
 std::uint64_t database::claim(const request& q, moment clock) {
@@ -367,6 +376,7 @@ reply database::run(const request& q, const view& by) {
     case verb::release: return release(row, q, by);
     case verb::cancel: return cancel(row, q, by);
     case verb::pass_on: return pass_on(row, q, by);
+    case verb::reserve: return reserve(row, q);
     case verb::insert: break;
   }
   return plain(outcome::failed);

@@ -67,6 +67,8 @@ class history {
   /// A release keeps it for so long, because of its min_hold.
   virtual void kept(const request& by, moment time) = 0;
   virtual void extended(const request& by, const lock_row& row) = 0;
+  /// The row's holder has reserved fencing tokens, up to the row's fence.
+  virtual void reserved(const request& by, const lock_row& row) = 0;
   /// That process asks for it.
   virtual void opens(process& of, const id128& session) = 0;
   virtual void opened(const id128& session) = 0;
@@ -155,6 +157,7 @@ class database {
   reply extend(lock_row& row, const request& q, const view& by);
   reply release(lock_row& row, const request& q, const view& by);
   reply cancel(lock_row& row, const request& q, const view& by);
+  reply reserve(lock_row& row, const request& q);
   reply pass_on(lock_row& row, const request& q, const view& by);
   reply enter(lock_row& row, const request& q, const view& by);
   request_hold* hold_of(lock_row& row, const request& q) noexcept;

@@ -89,6 +89,7 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
   switch (may.about) {
     case subject::everything: break;
     case subject::cycles: made.be_about_cycles(chance); break;
+    case subject::lingering: made.be_about_lingering(chance); break;
     case subject::stops: made.be_about_stops(chance); break;
   }
   made.hazards &= may.hazards;
@@ -118,6 +119,23 @@ void plan::be_about_cycles(random_source& chance) {
   farthest = 40;
   first_pause = chance.between(1, 5);
   cancelled = 60;
+}
+
+/// Few keys that each process takes again and again, and all that ends a session or a lease.
+void plan::be_about_lingering(random_source& chance) {
+  hazards = some_of(
+      {{hazard::slow_statements, 30}, {hazard::lost_replies, 40}, {hazard::ghosts, 40},     {hazard::hangs, 20},
+       {hazard::refusals, 20},        {hazard::kills, 30},        {hazard::restarts, 20},   {hazard::failovers, 20},
+       {hazard::freezes, 30},         {hazard::crashes, 20},      {hazard::drift, 50},      {hazard::late_threads, 30},
+       {hazard::transactions, 30},    {hazard::several, 30},      {hazard::unkept, 20},     {hazard::limits, 30},
+       {hazard::asynchronous, 40},    {hazard::cancels, 30},      {hazard::reentry, 20},    {hazard::closes, 30},
+       {hazard::force, 40},           {hazard::cleanup, 30},      {hazard::one_by_one, 20}, {hazard::abandoned, 20},
+       {hazard::long_holds, 20},      {hazard::distances, 20},    {hazard::nested, 20}},
+      chance);
+  if (chance.chance(300'000)) hazards &= ~fault_hazards;
+  kind = store_kind::waiter_table;
+  in_order = take_waits = false;
+  keys = static_cast<unsigned>(chance.between(1, 4));
 }
 
 /// Several processes that wait for few keys, by the waiter table.

@@ -123,8 +123,9 @@ inline constexpr std::uint64_t all_hazards = (1ULL << hazard_names.size()) - 1;
 /// What runs are about. All but `everything` meet one kind of trouble more often than chance does.
 enum class subject : std::uint8_t {
   everything,
-  cycles,  ///< nested waits that end early while others begin: what looks like a deadlock cycle may be none
-  stops,   ///< processes that stand still while they wait, and nothing else that fails: they excuse no other delay
+  cycles,     ///< nested waits that end early while others begin: what looks like a deadlock cycle may be none
+  lingering,  ///< keys that stay with a process between two leases
+  stops,      ///< processes that stand still while they wait, and nothing else that fails: they excuse no other delay
 };
 struct subject_name {
   subject what;
@@ -133,6 +134,7 @@ struct subject_name {
 inline constexpr std::array subject_names{
     subject_name{subject::everything, "everything"},
     subject_name{subject::cycles, "cycles"},
+    subject_name{subject::lingering, "lingering"},
     subject_name{subject::stops, "stops"},
 };
 
@@ -167,7 +169,11 @@ struct plan {
 
   static plan of(std::uint64_t seed, const allowed& may = {});
   bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint64_t>(one)) != 0; }
-  capabilities caps() const noexcept { return traits_of(kind).caps; }
+  capabilities caps() const noexcept {
+    auto made = traits_of(kind).caps;
+    made.lingers = about == subject::lingering;
+    return made;
+  }
   /// Waiters that don't run are passed over. In all other runs they keep the key from those behind them, as they did
   /// before this was simulated; there any stop excuses any delay.
   bool passes_over() const noexcept { return about == subject::stops; }
@@ -180,6 +186,7 @@ struct plan {
 
  private:
   void be_about_cycles(random_source& chance);
+  void be_about_lingering(random_source& chance);
   void be_about_stops(random_source& chance);
 };
 

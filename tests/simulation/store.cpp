@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/store.hpp"
 
+#include "dlock/store_interface/linger_bell.hpp"
 #include "simulation/registered_waiters.hpp"
 
 #include <algorithm>
@@ -245,6 +246,21 @@ void simulated_store::unwatch(std::string_view key, const id128& /*session*/, ke
   subscriber_->unwatch(std::string(key), listener);
 }
 
+reply simulated_store::waited_for(connection& on, std::span<const request> keys, std::span<reply> replies) noexcept {
+  auto found = std::make_shared<std::vector<bool>>();
+  std::vector<std::string> names;
+  for (const auto& each : keys) names.emplace_back(each.resource);
+  auto made = ask(on, [this, found, names, own = subscriber_->connection()](moment) {
+    for (const auto& each : names) found->push_back(by_.to().waiters.first(each, own) != 0);
+    reply answer;
+    answer.result = outcome::yes;
+    return answer;
+  });
+  if (made.result != outcome::yes) return made;
+  for (std::size_t i = 0; i != keys.size(); ++i) replies[i].waiters = (*found)[i] ? 1 : 0;
+  return made;
+}
+
 void simulated_store::waiters_changed(std::string_view key) noexcept {
   if (subscriber_ != nullptr && !process_.buried()) subscriber_->changed(std::string(key));
 }
@@ -328,6 +344,9 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
       const auto woken = wake(on, to_wake[i]);
       if (part[i].action == verb::release) replies[from + i].waiters = woken;
     }
+    for (std::size_t i = 0; i < part.size() && with.usable(); ++i) {
+      if (rings_holder(part[i], replies[from + i])) ring(on, replies[from + i].holder.holder);
+    }
     for (std::size_t i = 0; i < first.size(); ++i) {
       auto& holder = replies[from + i].holder;
       if (first[i]) holder.others_first = others_first(on, part[i], holder.fence, std::move(first[i]));
@@ -343,6 +362,15 @@ unsigned simulated_store::wake(connection& on, std::uint64_t wake_id) {
     return made;
   });
   return said.result == outcome::yes ? 1 : 0;
+}
+
+void simulated_store::ring(connection& on, const id128& holder) {
+  ask(on, [&to = by_.to(), bell = std::string(linger_bell(holder).view()), own = subscriber_->connection()](moment) {
+    if (const auto first = to.waiters.first(bell, own); first != 0) to.waiters.ring(first);
+    reply made;
+    made.result = outcome::yes;
+    return made;
+  });
 }
 
 bool simulated_store::others_first(connection& on, const request& asked, std::uint64_t fence,

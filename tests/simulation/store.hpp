@@ -90,6 +90,7 @@ class simulated_store final : public store,
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
   void unwatch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  reply waited_for(connection& on, std::span<const request> keys, std::span<reply> replies) noexcept override;
   void waiters_changed(std::string_view key) noexcept override;
   void listen(store_listener& listener) noexcept override { listeners_.push_back(&listener); }
   void unlisten(store_listener& listener) noexcept override { std::erase(listeners_, &listener); }
@@ -121,6 +122,8 @@ class simulated_store final : public store,
   reply ask(connection& on, std::function<reply(moment)> what);
   /// Wakes those waiters, each by a statement more. How many.
   unsigned wake(connection& on, std::uint64_t wake_id);
+  /// See request::wake of a poll.
+  void ring(connection& on, const id128& holder);
   /// Whether another process must have the free key first. Wakes that, or passes it over.
   bool others_first(connection& on, const request& asked, std::uint64_t fence, std::optional<waiter_table::row> first);
 

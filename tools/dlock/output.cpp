@@ -83,7 +83,8 @@ std::string who(const holder_info& holder) {
 
 std::string state_of(const holder_info& holder) {
   if (holder.dead) return "dead";
-  return holder.revoked ? "revoked" : "held";
+  if (holder.revoked) return "revoked";
+  return holder.lingers ? "lingers" : "held";
 }
 
 const char* kind_of(const holder_info& holder) noexcept {

@@ -33,7 +33,7 @@ std::string cut(std::string_view text, std::size_t columns);
 
 /// "host/pid label", or for another program the text of its row.
 std::string who(const holder_info& holder);
-/// "held", "dead" or "revoked".
+/// "held", "lingers", "dead" or "revoked".
 std::string state_of(const holder_info& holder);
 const char* kind_of(const holder_info& holder) noexcept;
 

@@ -16,7 +16,8 @@ struct any_time {
   constexpr any_time(const T&) noexcept {}  // NOLINT(google-explicit-constructor)
 };
 
-#define DLOCK_DETAIL_LOCK_OPTION_FIELDS "ttl, wait, renewal, reentry, retry, min_hold, max_hold, fairness and cancel"
+#define DLOCK_DETAIL_LOCK_OPTION_FIELDS \
+  "ttl, wait, renewal, reentry, retry, min_hold, max_hold, fairness, linger and cancel"
 
 /// The fields of lock_options, in their order. src/base/lock_options.cpp does not compile if one is missing.
 struct options_without_units {
@@ -28,6 +29,7 @@ struct options_without_units {
   any_time min_hold = 0;
   any_time max_hold = 0;
   std::optional<dlock::fairness> fairness{};
+  any_time linger = 0;
   std::optional<std::stop_token> cancel{};
   // What other libraries call them.
   any_time timeout = 0;

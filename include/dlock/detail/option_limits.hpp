@@ -28,6 +28,7 @@ inline constexpr std::array option_limits{
     time_limits{"wait", {}, std::chrono::hours{24 * 365}, "must be 0 to 365 days, or wait_forever"},
     time_limits{"min_hold", {}, std::chrono::hours{24 * 30}, "must be 0 to 30 days"},
     time_limits{"max_hold", {}, std::chrono::hours{24 * 365}, "must be 0 (no cap) to 365 days"},
+    time_limits{"linger", {}, std::chrono::hours{1}, "must be 0 (off) to the ttl"},
 };
 
 /// Empty if the field is not a time. By value, because with -fsanitize=undefined g++ 12 takes no comparison of a

@@ -80,6 +80,7 @@ void grant_lifecycle::begin_renewal(const std::shared_ptr<grant>& grant, instant
 }
 
 void grant_lifecycle::lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept {
+  if (lingering_.remove(*grant)) return give_back(grant, now);  // it has no holder
   grant->set_reason(reason);
   if (grant->lost_at.load() == instant{}) grant->lost_at.store(now);
   auto held = grant_state::held;
@@ -148,12 +149,47 @@ void grant_lifecycle::leave_in_background(const std::shared_ptr<grant>& grant, i
   background_.release_now(grant, now);
 }
 
+bool grant_lifecycle::linger(const std::shared_ptr<grant>& grant, instant now) noexcept {
+  if (grant->linger.count() == 0 || !lingers(grant->nonce)) return false;
+  const event ended{.what = event::kind::released,
+                    .key = grant->key.view(),
+                    .fence = grant->fence_shown(),
+                    .held = now - grant->granted_at};
+  if (auto* const separate = grant->deadline.get()) {
+    const base::lock_guard lock(mutex_);
+    timers_.remove(*separate);
+  }
+  no_longer_held();
+  if (!lingering_.keep(grant, now)) {
+    counted_ -= ending - 1;
+    return false;
+  }
+  // From here on another thread may have taken it.
+  grant->turn.hand_on();
+  shared_.notify(ended);
+  return true;
+}
+
+void grant_lifecycle::give_back(const std::shared_ptr<grant>& grant, instant now) noexcept {
+  history_.released(grant->key, grant->fence, now);
+  grant->deferral.report_by = grant_deferral::reported;
+  background_.release_later(grant, now);  // before it leaves the list of its session
+  gone(*grant);
+}
+
+void grant_lifecycle::replaced(grant& grant) noexcept {
+  sessions_.unlink(grant);
+  counted_ -= ending;
+  changed_();
+}
+
 // The end of a grant has two halves, and each happens once. Between them its holder may be notified, and another thread
 // may then end the service, which must not count the grant as held.
 
 void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 
 void grant_lifecycle::gone(grant& grant) noexcept {
+  lingering_.forget(grant);
   sessions_.unlink(grant);
   if (auto* const separate = grant.deadline.get()) {
     const base::lock_guard lock(mutex_);

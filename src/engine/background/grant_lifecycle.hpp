@@ -12,6 +12,7 @@
 #include "engine/registry/fair_share.hpp"
 #include "engine/registry/grant.hpp"
 #include "engine/registry/held_locks.hpp"
+#include "engine/registry/lingering_keys.hpp"
 
 namespace dlock::engine {
 
@@ -22,10 +23,10 @@ namespace dlock::engine {
 class grant_lifecycle {
  public:
   /// `on_change` is called when held() or any() has become less, `on_sooner` when tick() must be called no later than
-  /// then. `renewal_of` makes the task that renews a lease with a separate expiry.
+  /// then. `renewal_of` makes the task that renews a lease with a separate expiry. `watches`: see lingering_keys.
   grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, background_work& background,
                   notifier& news, std::function<void()> on_change, std::function<void(instant)> on_sooner,
-                  std::function<std::shared_ptr<upkeep>(grant&)> renewal_of)
+                  std::function<std::shared_ptr<upkeep>(grant&)> renewal_of, std::function<void()> watches)
       : shared_(shared),
         table_(table),
         sessions_(sessions),
@@ -33,7 +34,8 @@ class grant_lifecycle {
         news_(news),
         changed_(std::move(on_change)),
         sooner_(std::move(on_sooner)),
-        renewal_of_(std::move(renewal_of)) {}
+        renewal_of_(std::move(renewal_of)),
+        lingering_(std::move(watches)) {}
 
   /// Allocates what admit() needs, before the take is sent. `capped`: it has a max_hold.
   void make_room(grant& grant, bool capped);
@@ -60,6 +62,15 @@ class grant_lifecycle {
   /// Ends a lease for whose release no caller waits: the background releases it. `unused`: no caller ever got the
   /// lease, so its min_hold does not count.
   void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
+
+  /// After begin_release(): keeps the key for the next lease instead of freeing it, and reports the end of this one.
+  /// Returns false if the key must be freed.
+  bool linger(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  /// Has the background free a key that lingered. The grant is in no list of `lingering()` any more.
+  void give_back(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  /// Another grant has taken the place of one that lingered, or its row is free.
+  void replaced(grant& grant) noexcept;
+  lingering_keys& lingering() noexcept { return lingering_; }
 
   /// Why the row does not belong to the grant any more, as the answer of a statement has just shown.
   DLOCK_EXPORT static loss_reason not_ours(grant& grant, instant now) noexcept;
@@ -90,6 +101,7 @@ class grant_lifecycle {
   deadline_heap<grant_deadline> timers_ DLOCK_GUARDED_BY(mutex_){&grant_deadline::link};
   tenure_tracker history_{};
   wake_knowledge knowledge_{};
+  lingering_keys lingering_;
   static constexpr std::uint64_t ending = std::uint64_t{1} << 32U;
   std::atomic<std::uint64_t> counted_{0};  // held ones, plus `ending` for each one that has ended and is in a registry
 };

@@ -33,6 +33,12 @@ void check_request(const service_core& core, const std::string& which, const row
   if (terms.fairness == fairness::fifo && (row != nullptr || !caps.keeps_order)) {
     refuse(fmt::format("fairness = fifo: {} keeps no order of waiters{}", name, row != nullptr ? " for rows" : ""));
   }
+  if (terms.linger.count() > 0 && (row != nullptr || !caps.lingers)) {
+    refuse(
+        fmt::format("linger = {} ms: on {} a process does not learn that another one waits for {}; it can be had for "
+                    "keys in the lease tables of MySQL, MariaDB and SQLite, without wake=off",
+                    terms.linger.count(), name, row != nullptr ? "a row" : "a key that it keeps"));
+  }
   if (row == nullptr) {
     if (terms.min_hold.count() > 0 && !caps.min_hold) {
       refuse(fmt::format("min_hold = {} ms: {} keeps no time of the grant", terms.min_hold.count(), name));
@@ -59,7 +65,7 @@ void check_request(const service_core& core, const lock_key& key, const detail::
     }
   }
   const bool can_all = caps.session_leases && caps.expiring_leases && caps.min_hold;
-  if (row == nullptr && can_all && terms.fairness == fairness::none) return;
+  if (row == nullptr && can_all && terms.fairness == fairness::none && terms.linger.count() == 0) return;
   check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
                 row != nullptr ? &row->table->renewal : nullptr, terms);
 }

@@ -14,6 +14,7 @@
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/clean_up.hpp"
 #include "engine/operations/lease_renewal.hpp"
+#include "engine/operations/lingering.hpp"
 #include "engine/operations/release_operation.hpp"
 #include "engine/operations/session_renewal.hpp"
 #include "engine/registry/fork_guard.hpp"
@@ -83,7 +84,8 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
           [this](instant when) { engine_.due_by(when); },
           [this](grant& of) {
             return background_task::prepare(async_, std::stop_token(), renew_lease, services_, news_, of);
-          }),
+          },
+          [this] { background_task::start(async_, upkeep_.get_token(), watch_lingering, services_); }),
       services_{shared_, statements_, queue_,      pauses_, sessions_,
                 table_,  grants_,     background_, closed_, statements_.where().caps()},
       async_(
@@ -408,8 +410,11 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   closed_.store(true);
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
+  const auto lingering = grants_.lingering().close();
+  for (const auto& each : lingering) grants_.give_back(each, shared_.time.now());
+  const auto frees = [&] { return !lingering.empty() && background_.open_releases() > 0; };
   base::unique_lock lock(mutex_);
-  while ((grants_.any() || calls_ > 0) && shared_.time.now() < until) {
+  while ((grants_.any() || calls_ > 0 || frees()) && shared_.time.now() < until) {
     shared_.time.wait_until(changed_, lock.native(), until);
   }
   lock.unlock();

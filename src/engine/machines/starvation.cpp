@@ -25,7 +25,7 @@ void starvation_detector::polled(const seen& holder, instant now) noexcept {
   }
   if (holder.holder && has_second_turn(holder.holder)) outrun_ = true;
   fence_ = holder.fence;
-  promised_ = holder.holder && promises_to_look(holder.nonce);
+  promised_ = holder.holder && (promises_to_look(holder.nonce) || lingers(holder.nonce));
 }
 
 bool starvation_detector::insists(instant now) noexcept {

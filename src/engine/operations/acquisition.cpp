@@ -28,6 +28,7 @@ key_acquire::key_acquire(engine_services& services, const lock_key& key, lock_re
 
 key_acquire::~key_acquire() {
   if (in_queue_) services_.queue.leave(key_, *this);
+  if (lingers_ != nullptr) services_.grants.give_back(lingers_, last_);
   if (passed == nullptr) return;  // otherwise the wait ended without using it
   services_.background.cancel_later(std::move(passed), nullptr, instant::max(), last_);
 }
@@ -43,9 +44,10 @@ task<void> key_acquire::run(flow& f) {
       co_return;
     }
     if (here == found::turn) here = use_passed(f.now());
+    if (here == found::turn) here = use_lingering(f.now());
     if (here == found::turn) {
       f.frames.reserve(frames_at_store);
-      here = co_await ask_store(f);
+      here = co_await at_the_store(f);
     }
     if (here == found::busy) here = not_granted(f, nullptr);
   }
@@ -149,6 +151,23 @@ key_acquire::found key_acquire::use_passed(instant now) {
   }
   note_grant(services_, *lease, false, false, now);
   return granted(lease, now, 0, false);
+}
+
+/// Uses what this process has kept of the key since its last lease.
+key_acquire::found key_acquire::use_lingering(instant now) {
+  auto& lingering = services_.grants.lingering();
+  if (lingering.empty()) return found::turn;
+  last_ = now;
+  lingers_ = lingering.take(key_);
+  if (lingers_ == nullptr) return found::turn;
+  auto held = enter_lingering(services_, key_, request_, turn, lingers_, now);
+  return held != nullptr ? granted(std::move(held), now, 0, false) : found::turn;
+}
+
+task<key_acquire::found> key_acquire::ask_about_lingering(flow& f) {
+  auto held = co_await ask_for_lingering(f, services_, key_, request_, turn, lingers_);
+  if (held == nullptr) co_return found::turn;
+  co_return granted(std::move(held), f.now(), 1, false);
 }
 
 // ---- at the store ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 
 #include "engine/operations/flow.hpp"
 #include "engine/operations/key_attempt.hpp"
+#include "engine/operations/lingering.hpp"
 #include "engine/operations/reentry_attempt.hpp"
 #include "engine/operations/release_subscription.hpp"
 
@@ -58,6 +59,9 @@ class key_acquire : private queue_waiter {
   found go_on_in_queue(const flow& f, std::optional<interruption> why);
   found leave_queue(const flow& f, bool again);
   found use_passed(instant now);
+  found use_lingering(instant now);
+  task<found> at_the_store(flow& f) { return lingers_ != nullptr ? ask_about_lingering(f) : ask_store(f); }
+  task<found> ask_about_lingering(flow& f);
   task<found> ask_store(flow& f);
   next begin_at_store(at_store& here, bool interrupted, instant now);
   task<step> ask(flow& f, at_store& here, next how);
@@ -85,7 +89,8 @@ class key_acquire : private queue_waiter {
   instant last_{};  // when it was resumed in the queue
   reentry_attempt again_;
   waiter_slot counted_{};
-  acquired end_{};  // not in the frames, which would keep it several times
+  std::shared_ptr<grant> lingers_{};  // of the key, which can't be used without a statement
+  acquired end_{};                    // not in the frames, which would keep it several times
 };
 
 /// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait

@@ -69,6 +69,7 @@ void keeping::give_to(std::shared_ptr<owner_state> owner, const detail::lock_set
   grant.renewable = terms.renewal == renewal::manual;
   grant.min_hold = terms.min_hold;
   grant.in_order = terms.fairness == fairness::fifo;
+  grant.linger = terms.linger;
 }
 
 void keeping::granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
@@ -214,6 +215,7 @@ void key_attempt::write_statement(instant now) {
   // The release of such a grant looks for a waiter, because note_grant() records that it waited, or it asks in order.
   const bool looks = services_.caps.looks_for_waiters() && (machine_.has_paused() || request_.in_order());
   asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
+  if (request_.terms.linger.count() > 0) asked_->nonce |= lingering_nonce;
   statement_.ask = asked_->ask(verb_of(at_));
   statement_.ask.ttl = keeping_.own_ttl();
   statement_.ask.min_hold = {};
@@ -233,6 +235,7 @@ request key_attempt::poll_request(instant now) const noexcept {
   auto made = request_.poll_request(key_);
   made.registered = registered_;
   made.in_order = in_order(now);
+  made.wake = services_.caps.lingers && !request_.once;
   return made;
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/operations/lingering.hpp"
 #include "engine/operations/lock_errors.hpp"
 
 namespace dlock::engine {
@@ -81,6 +82,21 @@ task<multi_acquire::round> multi_acquire::try_together(flow& f) {
       busy_ = i;
       give_back_all(f.now());
       co_return round::busy;
+    }
+    auto kept = services_.grants.lingering().take(keys_[i]);
+    if (kept != nullptr) {
+      held_[i].held = enter_lingering(services_, keys_[i], request_, turn, kept, f.now());
+      try {
+        if (kept != nullptr) held_[i].held = co_await ask_for_lingering(f, services_, keys_[i], request_, turn, kept);
+      } catch (...) {
+        if (kept != nullptr) services_.grants.give_back(kept, f.now());
+        throw;
+      }
+      if (held_[i].held != nullptr) {
+        held_[i].first = true;
+        report_grant(services_, *held_[i].held, request_, 0, false, f.now());
+        continue;
+      }
     }
     batch.add(i, keys_[i], std::move(turn));
   }

@@ -59,7 +59,7 @@ void reentry_attempt::refuse(grant& mine, instant now) const {
   throw lock_refused(
       errc::already_held,
       fmt::format("key '{}': already yours{}{}", printable(mine.key),
-                  mine.fenced ? fmt::format(", with fence {}", mine.fence) : "",
+                  mine.fenced ? fmt::format(", with fence {}", mine.shown()) : "",
                   by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
 }
 

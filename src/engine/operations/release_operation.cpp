@@ -42,6 +42,10 @@ std::shared_ptr<grant> next_grant(engine_services& services, const ended_lease& 
 void begin(engine_services& services, ended_lease& ended, instant now) noexcept {
   // Rule 4: trust ends before the release is sent, not when it is answered.
   if (ended.last && !ended.begun) ended.begun = services.grants.begin_release(*ended.grant, ended.trusted, now);
+  if (ended.begun && ended.trusted && services.grants.linger(ended.grant, now)) {
+    ended.begun = false;  // it has ended, without a statement
+    return;
+  }
   ended.open = ended.begun;
   if (!ended.begun) {  // an inner lease, or it was lost and others free it
     if (ended.grant->remaining(now) == 0us) ended.result = release_result::lost;
@@ -50,8 +54,10 @@ void begin(engine_services& services, ended_lease& ended, instant now) noexcept 
   const auto& key = ended.grant->key;
   ended.send.priority = priority::frees;
   ended.send.ask = ended.grant->ask_release(now);
-  ended.send.ask.wake =
-      services.caps.looks_for_waiters() && (ended.grant->in_order || services.grants.knowledge().looks(key, now));
+  // A key that may linger is freed because another process waits for it, or may do so.
+  const bool looks =
+      ended.grant->in_order || lingers(ended.grant->nonce) || services.grants.knowledge().looks(key, now);
+  ended.send.ask.wake = services.caps.looks_for_waiters() && looks;
   ended.next = next_grant(services, ended, now);
   if (ended.next == nullptr) return;
   ended.send.ask = ended.next->ask(verb::pass_on);

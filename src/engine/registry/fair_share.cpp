@@ -49,6 +49,12 @@ void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexce
   slot.watched = got.watched;
 }
 
+void tenure_tracker::renumbered(const lock_key& key, std::uint64_t from, std::uint64_t to) noexcept {
+  const base::lock_guard lock(mutex_);
+  auto* const slot = keys_.find(key);
+  if (slot != nullptr && slot->fence == from) slot->fence = to;
+}
+
 void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const slot = keys_.find(key);

@@ -74,6 +74,8 @@ class tenure_tracker {
     instant now{};
   };
   void granted(const lock_key& key, const acquisition& got) noexcept;
+  /// The row of the present grant has got another fence, without another grant.
+  void renumbered(const lock_key& key, std::uint64_t from, std::uint64_t to) noexcept;
   /// Called just before released(): that many waiters were notified.
   void notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept;
   /// How many waiters come before this process, if it has just released the key to them.

@@ -112,7 +112,11 @@ struct grant : std::enable_shared_from_this<grant> {
   session_pin pin{};  // the session whose id is in the row
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  // of the attempt
-  microseconds ttl{0};      // of the session, or of the lease's separate expiry
+  /// What users see as the fence, where that is another: the row of a key that lingers has the last one of those that
+  /// it has reserved. 0: the row's fence.
+  std::uint64_t token = 0;
+  microseconds ttl{0};     // of the session, or of the lease's separate expiry
+  microseconds linger{0};  // lock_options::linger
   std::atomic<microseconds> min_hold{microseconds{0}};
   instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
@@ -166,7 +170,8 @@ struct grant : std::enable_shared_from_this<grant> {
     return deadline != nullptr && (kind == lease_kind::expiring || deadline->cap != instant::max());
   }
   /// The fence for users: 0 if the store has none.
-  std::uint64_t fence_shown() const noexcept { return fenced ? fence : 0; }
+  std::uint64_t fence_shown() const noexcept { return fenced ? shown() : 0; }
+  std::uint64_t shown() const noexcept { return token != 0 ? token : fence; }
   /// A request about this grant.
   request ask(verb action) const noexcept {
     return {.action = action,

@@ -258,7 +258,8 @@ void check_limits() {
   if constexpr (std::is_same_v<detail::field_type<lock_options, Field>, optional_time>) {
     const auto limits = *detail::limits_of(detail::field_name<lock_options, Field>());
     INFO(limits.field);
-    lock_options options{.renewal = renewal::none};
+    // Only a lease that is renewed may linger.
+    auto options = limits.field == "linger" ? lock_options{.ttl = 24h} : lock_options{.renewal = renewal::none};
     auto& time = boost::pfr::get<Field>(options);
     for (const auto good : {limits.least, limits.most}) {
       time = good;
@@ -295,6 +296,11 @@ TEST_CASE("lock_options: each bad field is named with its value") {
   CHECK(names(complaint(lock_options{.retry = {.limit = 3}, .fairness = fairness::fifo}), "retry.limit", "3"));
   CHECK(names(complaint(lock_options{.min_hold = -1ms}), "min_hold", "-1 ms"));
   CHECK(names(complaint(lock_options{.max_hold = -1ms}), "max_hold", "-1 ms"));
+  CHECK(names(complaint(lock_options{.linger = -1ms}), "linger", "-1 ms"));
+  CHECK(names(complaint(lock_options{.ttl = 14s, .linger = 10'001ms}), "linger", "10001 ms"));
+  CHECK(names(complaint(lock_options{.renewal = renewal::none, .linger = 1s}), "linger", "1000 ms"));
+  CHECK(names(complaint(lock_options{.min_hold = 1s, .linger = 1s}), "linger", "1000 ms"));
+  CHECK(names(complaint(lock_options{.fairness = fairness::fifo, .linger = 1s}), "linger", "1000 ms"));
   CHECK(names(complaint(lock_options{.min_hold = 2s, .max_hold = 1s}), "max_hold", "1000 ms"));
 }
 

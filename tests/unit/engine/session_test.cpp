@@ -360,7 +360,8 @@ class lease_fixture : public keeper_fixture {
                                    if (!has_memory) throw std::bad_alloc();
                                    ++made;
                                    return std::make_shared<renewal>(*this);
-                                 }};
+                                 },
+                                 [] {}};
 };
 
 }  // namespace
