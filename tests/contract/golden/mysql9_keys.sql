@@ -78,6 +78,7 @@ prepare: UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `
 prepare: UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
 prepare: UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
 prepare: UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `verified_by` = <connection> WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+prepare: UPDATE `P_lock` SET `fence` = LAST_INSERT_ID(`fence` + ?) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN ('0', 'OFF')
 prepare: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ?, 0, 0, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), '')
 prepare: UPDATE `P_session` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), `beat` = `beat` + 1 WHERE `id` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND NOT `revoked` AND CONCAT(@@global.read_only) IN ('0', 'OFF')
 prepare: DELETE FROM `P_session` WHERE `id` = ? AND `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
@@ -460,14 +461,14 @@ execute: UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPD
 == operators, 1: take -> 1 yes
 execute: UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
 == inspect
-text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... S NULL OR l.`expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND l.`lock_key` = X'<golden n>' (824 bytes, b9f5d41bef474be5)
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... S NULL OR l.`expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND l.`lock_key` = X'<golden n>' (835 bytes, e23c427c0edf92ae)
 == list
-text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND l.`lock_key` > X'' ORDER BY l.`lock_key` LIMIT 10 (845 bytes, ddf21e9f8f1b391c)
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND l.`lock_key` > X'' ORDER BY l.`lock_key` LIMIT 10 (856 bytes, a55f092de387d923)
 text: SELECT w.`lock_key`, COUNT(*) FROM `P_waiter` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(CAST(h.fence AS DECIMAL(30)) - f.`fence`), 0), (SELECT COUNT(*) FROM `P_session` WHERE `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-0 ... (6))) AS dead FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` ) h LEFT JOIN `P_floor` f ON f.`id` = 1 (804 bytes, 2f2c6fb5604e8cc2)
 text: SELECT s.`id`, s.`host`, s.`pid`, s.`label`, s.`ttl_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - s.`started_at_us`, s.`expires_at_us` - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`revoked`, COALESCE ... 6))) GROUP BY l.`session_id` ) k ON k.session_id = s.`id` ORDER BY COALESCE(k.locks, 0) DESC, s.`started_at_us` LIMIT 10 (615 bytes, e283bb5a17f4bddf)
-text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... LL OR l.`expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) ORDER BY l.`acquired_at_us` LIMIT 10 (828 bytes, 9b2b390a10d4c9e0)
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... LL OR l.`expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) ORDER BY l.`acquired_at_us` LIMIT 10 (839 bytes, dff9040e712ebf6a)
 == waiters
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - w.`since_us`, IFNULL(s.`host`, ''), IFNULL(s.`pid`, 0), IFNULL(s.`label`, '') FROM `P_waiter` w LEFT JOIN `P_session` s ON s.`id` = w.`session_id` WHERE w.`lock_key` = X'<golden n>' AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL ORDER BY w.`since_us`, w.`wake_id`
 == revoke
@@ -514,5 +515,10 @@ text: SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED
 -- 2 times:
 text: SELECT `verified_by`, `verifies` FROM `P_lock` WHERE `lock_key` = X'<golden n>'
 --
+== a key that lingers, 1: insert -> 1 yes
+execute: INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT ?, ?, ?, LAST_INSERT_ID(`fence` + ?), TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ? FROM `P_floor` WHERE `id` = ? LOCK IN SHARE MODE
+== a key that lingers, 1: reserve -> 1 yes
+prepare: UPDATE `P_lock` SET `fence` = LAST_INSERT_ID(`fence` + ?) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+execute: UPDATE `P_lock` SET `fence` = LAST_INSERT_ID(`fence` + ?) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN (?, ?)
 == session: close
 execute: DELETE FROM `P_session` WHERE `id` = ?

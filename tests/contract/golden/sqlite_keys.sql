@@ -686,13 +686,13 @@ COMMIT
 == operators, 1: take -> 1 yes
 UPDATE "dlock_lock" SET "session_id" = :session, "nonce" = :nonce, "fence" = "fence" + 1, "acquired_at_us" = :now, "expires_at_us" = :own_ttl + :now WHERE "lock_key" = :key AND ("session_id" IS NULL OR "expires_at_us" <= :now) RETURNING "fence"
 == inspect
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... id" WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" = :key (622 bytes, 69d48d88f1ae572c)
+SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... id" WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" = :key (633 bytes, fa85437c89697cd2)
 == list
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ...  AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most (658 bytes, e55259d1f059ec02)
+SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ...  AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most (669 bytes, 6d53347e4ea0c922)
 == overview
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
 SELECT s."id", s."host", s."pid", s."label", s."ttl_us", :now - s."started_at_us", s."expires_at_us" - :now, s."revoked", COALESCE(k.locks, 0) FROM "dlock_session" s LEFT JOIN ( SELECT l."session_id" AS session_id, COUNT(*) AS locks FROM "dlock_lock" l WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) GROUP BY l."session_id" ) k ON k.session_id = s."id" ORDER BY COALESCE(k.locks, 0) DESC, s."started_at_us" LIMIT :most
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... sion_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."acquired_at_us" LIMIT :most (638 bytes, 816002430ec259f8)
+SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... sion_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."acquired_at_us" LIMIT :most (649 bytes, ff3208b07cba4948)
 == waiters
 == revoke
 UPDATE "dlock_session" SET "revoked" = 1 WHERE "id" = ( SELECT "session_id" FROM "dlock_lock" WHERE "lock_key" = :key AND "expires_at_us" IS NULL)
@@ -719,6 +719,10 @@ UPDATE "dlock_lock" SET "verified_by" = <connection>, "verifies" = "verifies" + 
 == release in a transaction
 UPDATE "dlock_lock" SET "session_id" = NULL, "expires_at_us" = NULL WHERE "lock_key" = x'<golden n>' AND "session_id" = x'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1' AND "fence" = 42
 == blocker
+== a key that lingers, 1: insert -> 1 yes
+INSERT INTO "dlock_lock" ( "lock_key", "session_id", "nonce", "fence", "acquired_at_us", "expires_at_us", "verified_by", "verifies") SELECT :key, :session, :nonce, "fence" + 1, :now, :own_ttl + :now, 0, 0 FROM "dlock_floor" WHERE "id" = 1 RETURNING "fence"
+== a key that lingers, 1: reserve -> 1 yes
+UPDATE "dlock_lock" SET "fence" = "fence" + :count WHERE "lock_key" = :key AND "session_id" = :session AND "fence" = :fence RETURNING "fence"
 == session: close
 BEGIN IMMEDIATE
 UPDATE "dlock_floor" SET "fence" = MAX("fence", :now) WHERE "id" = 2
