@@ -410,9 +410,9 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   closed_.store(true);
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
-  const auto lingering = grants_.lingering().close();
-  for (const auto& each : lingering) grants_.give_back(each, shared_.time.now());
-  const auto frees = [&] { return !lingering.empty() && background_.open_releases() > 0; };
+  for (const auto& each : grants_.lingering().close()) grants_.give_back(each, shared_.time.now());
+  // Also those that another process has made it give up just before.
+  const auto frees = [&] { return grants_.lingering().used() && background_.open_releases() > 0; };
   base::unique_lock lock(mutex_);
   while ((grants_.any() || calls_ > 0 || frees()) && shared_.time.now() < until) {
     shared_.time.wait_until(changed_, lock.native(), until);

@@ -46,6 +46,7 @@ bool lingering_keys::enter(const std::shared_ptr<grant>& ended, instant now) {
                                        .begun = now,
                                        .ends = now + ended->linger});
       size_ = keys_.size();
+      used_ = true;
       look_by_ = std::min(look_by_, now + between_looks);
       if (wakes_ != nullptr && (keys_.size() == 1 || look_by_ == now + between_looks)) wakes_->wake();
       return true;

@@ -47,6 +47,8 @@ class lingering_keys {
   /// From now on keep() returns false. Returns the grants of keys that linger.
   std::vector<std::shared_ptr<grant>> close();
 
+  /// Whether any key has been entered so far.
+  bool used() const noexcept { return used_.load(); }
   bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
   /// The number of keys that linger now.
   std::size_t idle() const noexcept;
@@ -94,6 +96,7 @@ class lingering_keys {
 
   const std::function<void()> watches_;
   std::atomic<std::size_t> size_{0};
+  std::atomic<bool> used_{false};
   mutable base::mutex mutex_;
   key_map keys_ DLOCK_GUARDED_BY(mutex_){};
   bool rung_ DLOCK_GUARDED_BY(mutex_) = false;

@@ -3,6 +3,7 @@
 /// What a key needs that stays with a process between two leases. Of stores with capabilities::lingers.
 
 #include "contract/store/waiting_store.hpp"
+#include "dlock/store_interface/linger_bell.hpp"
 
 namespace dlock::test {
 
@@ -38,6 +39,13 @@ struct lingering_store {
   }
 };
 
+struct bell_listener final : key_listener {
+  void may_be_free(bool /*works*/) noexcept override { ++informed; }
+  void was_rung() noexcept override { ++rung; }
+
+  std::atomic<int> informed{0}, rung{0};
+};
+
 }  // namespace
 
 TEST_CASE_METHOD(lingering_store, "linger: the holder reserves tokens, and the next grant is above them") {
@@ -71,6 +79,28 @@ TEST_CASE_METHOD(lingering_store, "linger: a process finds which of its keys oth
     CHECK(waited_for({"a", "z"}) == 0);
   }
   CHECK(eventually([&] { return waited_for({"k"}) == 0; }));
+}
+
+TEST_CASE_METHOD(lingering_store, "linger: a poll of a waiter notifies a process that may keep the key, and no other") {
+  REQUIRE(answer(one.run({.action = verb::insert, .resource = "kept", .session = one.id, .nonce = lingering_nonce})) ==
+          outcome::yes);
+  REQUIRE(answer(one.run({.action = verb::insert, .resource = "plain", .session = one.id, .nonce = 2})) ==
+          outcome::yes);
+  bell_listener listener;
+  const linger_bell bell(one.id);
+  one.store->watch(bell.view(), one.id, listener);
+  CHECK(eventually([&] { return listener.informed > 0; }));
+  const auto poll = [&](const char* key, bool waits) {
+    return answer(other.run({.action = verb::poll, .resource = key, .wake = waits}));
+  };
+  for (int i = 0; i != 10; ++i) {
+    CHECK(poll("plain", true) == outcome::yes);
+    CHECK(poll("kept", false) == outcome::yes);
+  }
+  CHECK(listener.rung == 0);
+  // A ring between two sleeps is lost.
+  CHECK(eventually([&] { return poll("kept", true) == outcome::yes && listener.rung > 0; }));
+  one.store->unwatch(bell.view(), one.id, listener);
 }
 
 TEST_CASE_METHOD(lingering_store, "linger: a service that shares the store object counts while it waits") {
