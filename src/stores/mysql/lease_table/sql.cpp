@@ -172,6 +172,7 @@ WHERE l.{lock.lock_key} IN (:keys)
 constexpr const char* look_sql = R"(
 SELECT
   w.{waiter.lock_key},
+  {me_asleep},
   l.{lock.session_id} IS NULL,
   IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now},
      l.{lock.expires_at_us} <= {now}),
@@ -179,7 +180,7 @@ SELECT
   l.{lock.session_id} IS NULL AND {is_first},
   (SELECT COUNT(*) FROM {waiter} e
    WHERE e.{waiter.lock_key} = w.{waiter.lock_key} AND e.{waiter.since_us} < w.{waiter.since_us})
-FROM {waiter} w
+FROM {me} CROSS JOIN {waiter} w
 LEFT JOIN ({holders}) ON l.{lock.lock_key} = w.{waiter.lock_key}
 WHERE w.{waiter.lock_key} IN (:keys)
   AND w.{waiter.wake_id} = :wake_id

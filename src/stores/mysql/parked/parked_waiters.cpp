@@ -135,10 +135,15 @@ bool parked_waiters::serve(const std::stop_token& stop) {
   const bool falls_asleep = !link_.sleeps();
   if (falls_asleep && settles(clock::now())) return true;
   if (falls_asleep && !fall_asleep()) return false;
-  bool seen_asleep = false;
-  if (changed && (!enter_new(seen_asleep) || !enter_held())) return false;
+  seen_asleep_ = false;
+  if (changed && (!enter_new() || !enter_held())) return false;
   if (falls_asleep) {
-    if (!seen_asleep && !at_server([this](fault& why) { return link_.confirm(why); })) return false;
+    // As a rule the sleep has begun before the statement that checks the keys, which says so.
+    if (!seen_asleep_ && new_sleep_ && !(rung && many) && !look(clock::now())) return false;
+    if (!seen_asleep_) {
+      if (!at_server([this](fault& why) { return link_.confirm(why); })) return false;
+      begin_new_sleep();
+    }
     if (rung && many) {
       if (!look_for_free()) return false;
       look_at_ = clock::now() + look_soon;
@@ -173,9 +178,13 @@ bool parked_waiters::any_informed() const {
 bool parked_waiters::fall_asleep() {
   if (!at_server([this](fault& why) { return link_.sleep(why); })) return false;
   rung_awake_ = false;
+  begin_new_sleep();
+  return true;
+}
+
+void parked_waiters::begin_new_sleep() {
   new_sleep_ = any_informed();
   if (new_sleep_) look_at_ = {};
-  return true;
 }
 
 /// Notifies listeners that don't know yet that notifications work, and poll now.
@@ -233,8 +242,8 @@ void parked_waiters::close() noexcept {
 
 /// Inserts the rows of new keys. A wait has its place from its beginning on, also if another process passed it over and
 /// has deleted its row.
-/// `seen_asleep`: there were any, and other connections see that this process sleeps.
-bool parked_waiters::enter_new(bool& seen_asleep) {
+/// If there were any, other connections see that this process sleeps.
+bool parked_waiters::enter_new() {
   std::string rows;
   std::vector<std::string> keys;
   const auto now = clock::now();
@@ -255,21 +264,23 @@ bool parked_waiters::enter_new(bool& seen_asleep) {
   if (rows.empty()) return true;
   // The listeners poll as soon as they know that notifications work.
   look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
-  look_after_ = 4 * first_look;
+  look_after_ = 16 * first_look;
   const auto text = sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())},
                                                    {"new_waiters", rows},
                                                    {"sleeper", std::to_string(link_.sleeper())}});
+  bool seen = false;
   if (!at_server([&](fault& why) {
         std::uint64_t done = 0;
         if (!link_.change(text, enter_it, done, why)) return false;
         // The sleep begins on another connection, which may be slower.
         if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
-        seen_asleep = done != 0;
+        seen = done != 0;
         return true;
       })) {
     return false;
   }
-  if (seen_asleep) return true;
+  seen_asleep_ = seen;
+  if (seen) return true;
   // The sleep is over already.
   for (const auto& key : keys) {
     if (const auto found = keys_.find(key); found != keys_.end()) found->second.registered = false;
@@ -467,27 +478,28 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
     if (found == keys_.end()) continue;
     auto& about = found->second;
     about.asked = false;
-    about.second = !sql_.others_first.empty() && unsigned_of(row.at(5)) == 1;
+    seen_asleep_ = seen_asleep_ || unsigned_of(row.at(1)) == link_.sleeper();
+    about.second = !sql_.others_first.empty() && unsigned_of(row.at(6)) == 1;
     if (about.second) second_look_at_ = now + waiter_turns::second_look;
     // A stale row is not about the present wait, which would otherwise get that row's place in the order.
     if (about.listeners.all.empty() || about.stale) continue;
-    const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
+    const bool released = row.at(2).value_or("0") == "1", dead = row.at(3).value_or("0") == "1";
     // The lock tables don't show whether a row of the application is free, so its waiter polls at each check.
-    const bool known = row.at(3).has_value();
+    const bool known = row.at(4).has_value();
     // A key is free for a moment whenever it passes to the waiters before.
     const bool missed = released && known && about.listeners.informed && !about.was_rung && link_.sleeps() &&
-                        !sql_.others_release && row.at(4).value_or("0") == "1";
+                        !sql_.others_release && row.at(5).value_or("0") == "1";
     if (missed && !std::exchange(about.missed, true) && now - missed_at_ >= between_missed) {
       ++missed_;
       missed_at_ = now;
     }
     // A wake-up for this key may have come before the sleep that it should end.
-    const auto fence = unsigned_of(row.at(3));
+    const auto fence = unsigned_of(row.at(4));
     const auto seen = std::max(about.fence, notes_.polled(found->first));
     const bool other = new_sleep && about.listeners.informed && seen != 0 && fence != 0 && seen != fence;
     about.fence = fence;
     if (released && known && !rung && !sql_.others_first.empty() && about.listeners.informed &&
-        row.at(4).value_or("0") != "1") {
+        row.at(5).value_or("0") != "1") {
       behind.emplace_back(found->first, fence);
       continue;
     }

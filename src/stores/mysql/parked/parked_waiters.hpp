@@ -39,8 +39,8 @@ struct parked_key {
 /// the keys after each sleep and now and then, to find keys that became free without a wake-up.
 class parked_waiters final : public key_waiters<parked_key> {
  public:
-  /// A key is checked this long after its row was written, then after four times as long each time, up to `last_look`.
-  /// That bounds the cost of a lost wake-up.
+  /// A key is checked this long after its row was written, 16 times as long after that, and then after four times as
+  /// long each time, up to `last_look`. That bounds the cost of a lost wake-up.
   static constexpr std::chrono::milliseconds first_look{25};
   static constexpr std::chrono::milliseconds last_look{4'000};
 
@@ -71,8 +71,9 @@ class parked_waiters final : public key_waiters<parked_key> {
   void change_entries() noexcept DLOCK_REQUIRES(mutex_);
   void hear_notes() DLOCK_REQUIRES(mutex_);
   bool connected(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
-  bool enter_new(bool& seen_asleep) DLOCK_REQUIRES(mutex_);
+  bool enter_new() DLOCK_REQUIRES(mutex_);
   bool fall_asleep() DLOCK_REQUIRES(mutex_);
+  void begin_new_sleep() DLOCK_REQUIRES(mutex_);
   void inform_new() DLOCK_REQUIRES(mutex_);
   bool any_informed() const DLOCK_REQUIRES(mutex_);
   void end_settling() noexcept;
@@ -101,9 +102,10 @@ class parked_waiters final : public key_waiters<parked_key> {
   waiter_table table_;
   // The thread's:
   parked_connection link_{};
-  bool new_sleep_ = false;   // no key was checked since it began
-  bool killed_ = false;      // KILL ended its last sleep
-  bool rung_awake_ = false;  // likewise, for its only key, and the next sleep has not begun
+  bool new_sleep_ = false;    // no key was checked since it began
+  bool seen_asleep_ = false;  // since it began, a statement of another connection has seen it
+  bool killed_ = false;       // KILL ended its last sleep
+  bool rung_awake_ = false;   // likewise, for its only key, and the next sleep has not begun
   clock::time_point settles_until_{};
   std::atomic<bool> settles_{false};      // a listener that was notified may be taking its key
   std::atomic<bool> asked_again_{false};  // it has polled since

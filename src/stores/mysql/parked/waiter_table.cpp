@@ -17,6 +17,10 @@ namespace dlock::stores::mysql::parked {
 namespace {
 
 constexpr sql::named_part words[] = {
+    // The connection that sleeps with this process's wake id. A table of its own, so that the server finds that out
+    // before it reads rows: a release that comes after that wakes the connection.
+    {"me", "(SELECT IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) AS asleep) me"},
+    {"me_asleep", "me.asleep"},
     // The connection that sleeps with the waiter's wake id, or NULL if the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.wake_id})))"},
     // The process of that wake id exists: between two sleeps it has only this lock.

@@ -28,8 +28,8 @@ struct waiter_sql {
   std::string fits_without_held{};
   std::string enter{};  ///< does nothing unless the process sleeps, on the connection of that number
   std::string leave{};
-  /// For the keys of this process's rows: the key, whether it is free, whether its holder is dead, and the fence (0 if
-  /// unknown).
+  /// For the keys of this process's rows: the key, the connection that sleeps with the wake id, whether the key is
+  /// free, whether its holder is dead, and the fence (0 if unknown).
   std::string look{};
   /// Selects the free ones among all keys of this process's rows.
   std::string look_for_free{};

@@ -18,8 +18,8 @@ namespace {
 
 /// Programs that wake no waiters free keys too. A poll finds an expiry that has passed.
 constexpr const char* look_sql = R"(
-SELECT w.{waiter.lock_key}, {is_free}, 0, 0
-FROM {waiter} w
+SELECT w.{waiter.lock_key}, {me_asleep}, {is_free}, 0, 0
+FROM {me} CROSS JOIN {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
   AND w.{waiter.wake_id} = :wake_id
 )";
