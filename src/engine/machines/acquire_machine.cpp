@@ -62,7 +62,9 @@ step acquire_machine::notified() noexcept {
 
 step acquire_machine::refused(instant now) {
   switch (last_) {
-    case step::take: return insists_ ? held(now) : go(step::poll);
+    case step::take:
+      if (settings_.registers_first && !settings_.once && !has_paused_) return busy_unseen(now);
+      return insists_ ? held(now) : go(step::poll);
     // The session is not expired any more, or another taker removed it: the take-over checks again (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);

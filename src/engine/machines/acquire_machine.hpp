@@ -49,6 +49,9 @@ class acquire_machine {
     std::uint64_t seed = 0;
     bool patient = false;  ///< it has just held the key for long, so pauses begin with the longest
     unsigned rivals = 0;   ///< tenure_tracker::rivals()
+    /// This process had to wait for the key a moment ago, and a release wakes registered waiters. So after a refused
+    /// take it pauses, and registers, before it polls.
+    bool registers_first = false;
   };
 
   explicit acquire_machine(const settings& given) noexcept;
@@ -82,7 +85,9 @@ class acquire_machine {
     return retries_.pause_if_registered(starvation_.until_relied_on(now));
   }
   /// Likewise: the release of the grant that was polled last looks for waiters.
-  bool relies_on_release(instant now) const noexcept { return starvation_.until_relied_on(now).count() <= 0; }
+  bool relies_on_release(instant now) const noexcept {
+    return settings_.registers_first || starvation_.until_relied_on(now).count() <= 0;
+  }
   /// A take no longer has to yield to waiters that have waited longer.
   bool overtakes() const noexcept { return overtakes_; }
   /// Whether the last poll saw no holder, but an open transaction has the row of the key locked.

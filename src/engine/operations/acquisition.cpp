@@ -234,7 +234,26 @@ key_acquire::next key_acquire::begin_at_store(at_store& here, bool interrupted, 
   here.resumes = now + yield_for;
   // Another process may have had the key before the time is over.
   if (tells_all) here.watch.begin(key_, {}, request_.in_order(), now);
+  register_after_hand_over(here, now);
   return next::yield;
+}
+
+/// This process has just released the key to a waiter, which has it by the end of the yield, as a rule. So this one
+/// registers meanwhile, and polls then.
+void key_acquire::register_after_hand_over(at_store& here, instant now) {
+  if (!registers() || !services_.grants.history().handed_over(key_)) return;
+  const auto session = services_.sessions.id_of(keeping(key_, request_.terms, services_.caps).session_ttl());
+  if (session) here.watch.begin(key_, session, request_.in_order(), now);
+}
+
+/// Whether it registers with the store, and then relies on a release.
+bool key_acquire::registers() const noexcept {
+  return services_.caps.waits == waiting::woken && key_.row() == nullptr && !request_.terms.retry.limited();
+}
+
+bool key_acquire::registers_first(instant now) const noexcept {
+  if (!registers() || request_.in_order()) return false;
+  return request_.deadline - now >= 10 * quiet_without_waiters && services_.grants.knowledge().contended(key_, now);
 }
 
 task<step> key_acquire::ask(flow& f, at_store& here, next how) {
@@ -248,7 +267,8 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
                                                                  .retry = request_.terms.retry,
                                                                  .seed = services_.shared.next_nonce(),
                                                                  .patient = here.patient,
-                                                                 .rivals = here.rivals});
+                                                                 .rivals = here.rivals,
+                                                                 .registers_first = registers_first(f.now())});
   if (after_ != nullptr) return attempt.ask_after(f, *std::exchange(after_, nullptr));
   return attempt.ask(f);
 }
@@ -283,10 +303,15 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
   const bool notified = here.pause.was_notified();
   if (asked) here.attempt->registered(here.watch.works(), now);
   // A waiter that has just subscribed usually finds the key held, and a poll costs the holder less than a take.
-  if (notified && services_.caps.wakes_one() && here.watch.has_changed() && asked) return next::poll;
+  if (notified && services_.caps.wakes_one() && asked && here.watch.has_changed()) return next::poll;
   if (!yielded) {
     if (!notified) return next::polled;
     here.resumes = std::min(now + here.attempt->machine().courtesy(), std::max(request_.deadline, now));
+  } else if (services_.caps.wakes_one() && !asked) {
+    // Unless the notification says that the key has been released once more, a poll costs the holder less than a take.
+    const bool released = notified && !here.watch.has_changed();
+    poll_first_ = here.watch.works() && !released;
+    if (released) here.resumes = now;
   } else if (notified && !asked && here.rivals == 0) {
     // The first notification says that the subscription works, the second that the holder has released the key.
     if (std::exchange(here.hears, true)) here.resumes = now;

@@ -64,6 +64,9 @@ class key_acquire : private queue_waiter {
   task<found> ask_about_lingering(flow& f);
   task<found> ask_store(flow& f);
   next begin_at_store(at_store& here, bool interrupted, instant now);
+  void register_after_hand_over(at_store& here, instant now);
+  bool registers() const noexcept;
+  bool registers_first(instant now) const noexcept;
   task<step> ask(flow& f, at_store& here, next how);
   task<void> leave_to_others(flow& f, at_store& here);
   task<void> pause(flow& f, at_store& here);

@@ -83,7 +83,7 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
   const bool at_once = request.in_order() || machine.relies_on_release(now);
   if (first_pause_ == instant{}) {
     first_pause_ = now;
-    if (!at_once) return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
+    if (!at_once && key_ == nullptr) return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
   }
   if (at_once || now + machine.pause() >= first_pause_ + quiet_without_waiters) {
     begin(key, session, request.in_order(), now);

@@ -5,6 +5,11 @@
 
 namespace dlock::engine {
 
+namespace {
+/// How long a process expects others at a key for which they waited.
+constexpr microseconds contended_for = std::chrono::seconds{1};
+}  // namespace
+
 microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const slot = keys_.find(key);
@@ -69,6 +74,12 @@ unsigned tenure_tracker::rivals(const lock_key& key, instant now) noexcept {
   return slot != nullptr && slot->waiters > 0 && now - slot->used < longest ? slot->waiters - 1 : 0;
 }
 
+bool tenure_tracker::handed_over(const lock_key& key) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto* const slot = keys_.find(key);
+  return slot != nullptr && slot->waiters > 0;
+}
+
 void tenure_tracker::released(const lock_key& key, std::uint64_t fence, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const slot = keys_.find(key);
@@ -95,6 +106,12 @@ bool wake_knowledge::looks(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   const auto* const at = keys_.find(key);
   return at == nullptr || at->nobody_at == instant{} || now - at->nobody_at >= quiet_without_waiters;
+}
+
+bool wake_knowledge::contended(const lock_key& key, instant now) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto* const at = keys_.find(key);
+  return at != nullptr && at->nobody_at == instant{} && now - at->used < contended_for;
 }
 
 void wake_knowledge::looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept {

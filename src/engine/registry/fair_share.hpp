@@ -80,6 +80,8 @@ class tenure_tracker {
   void notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept;
   /// How many waiters come before this process, if it has just released the key to them.
   unsigned rivals(const lock_key& key, instant now) noexcept;
+  /// Whether the last release of this process has woken a waiter.
+  bool handed_over(const lock_key& key) noexcept;
   void released(const lock_key& key, std::uint64_t fence, instant now) noexcept;
 
  private:
@@ -109,6 +111,8 @@ class wake_knowledge {
   void granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept;
   /// Whether a release that is sent now looks for a waiter.
   bool looks(const lock_key& key, instant now) noexcept;
+  /// Whether this process knew of waiters when it used the key last, or was one, a moment ago.
+  bool contended(const lock_key& key, instant now) noexcept;
   /// The release of that grant, sent at `sent`, looked for waiters and woke that many. The process may have been
   /// granted the key again meanwhile.
   void looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept;

@@ -483,6 +483,29 @@ TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant
   CHECK(pauses(50ms) > 1s);
 }
 
+TEST_CASE("acquire_machine: who expects others at the key registers after a refused take, and polls then") {
+  auto settings = waits();
+  settings.registers_first = true;
+  acquire_machine m(settings);
+  CHECK(m.begin() == step::take);
+  REQUIRE(m.replied(said(outcome::no), start, for_ever) == step::pause);
+  CHECK(m.waits_for_holder());
+  CHECK(m.relies_on_release(start));
+  CHECK(m.pause_if_registered(start) == 10ms);  // it has not seen when the holder's lease can end
+  m.paused();
+  REQUIRE(m.replied(alive(), start, for_ever) == step::pause);
+  // From now on a refused take is followed by a poll.
+  REQUIRE(m.notified() == step::take);
+  CHECK(m.replied(said(outcome::no), start, for_ever) == step::poll);
+
+  SECTION("not for a single attempt, and not without time") {
+    settings.once = true;
+    acquire_machine once(settings);
+    CHECK(once.begin() == step::take);
+    CHECK(once.replied(said(outcome::no), start, for_ever) == step::poll);
+  }
+}
+
 TEST_CASE("acquire_machine: a registered waiter relies at once on a grant that promises to look for it") {
   acquire_machine m(waits());
   auto young = alive();

@@ -252,6 +252,18 @@ TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the 
   CHECK_FALSE(busy_key.hurries());
 }
 
+TEST_CASE_METHOD(tenure_fixture,
+                 "fair share: a key that was released to a waiter is handed over until it is taken again") {
+  CHECK_FALSE(had.handed_over("k"));
+  hold("k", 0us, 2ms);
+  CHECK_FALSE(had.handed_over("k"));
+  had.notified("k", fence, 1, now);
+  CHECK(had.handed_over("k"));
+  CHECK_FALSE(had.handed_over("other"));
+  hold("k", 10ms, 2ms, 1);
+  CHECK_FALSE(had.handed_over("k"));
+}
+
 // ---- which releases look for a waiter ------------------------------------------------------------------------------
 
 namespace {
@@ -296,6 +308,20 @@ TEST_CASE_METHOD(known_keys, "wake knowledge: a loop looks once in a while, and 
   for (int i = 0; i != 5; ++i) CHECK(pair(1));
   CHECK(pair(0));
   CHECK_FALSE(pair(0));
+}
+
+TEST_CASE_METHOD(known_keys, "wake knowledge: a key is contended for a while after somebody waited for it") {
+  CHECK_FALSE(known.contended("k", now));
+  known.granted("k", 1, false, now);
+  CHECK_FALSE(known.contended("k", now));
+  known.looked("k", 1, 1, now + 1ms);
+  CHECK(known.contended("k", now + 2ms));
+  CHECK(known.contended("k", now + 1s));
+  CHECK_FALSE(known.contended("k", now + 2s));
+  known.granted("k", 2, true, now + 2s);
+  CHECK(known.contended("k", now + 2s));
+  known.looked("k", 2, 0, now + 2s);
+  CHECK_FALSE(known.contended("k", now + 2s));
 }
 
 TEST_CASE_METHOD(known_keys, "wake knowledge: what nobody took while it was left alone is as new") {
