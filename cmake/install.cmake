@@ -63,7 +63,8 @@ install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/README.zh
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT doc
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 # For users who create the tables by hand.
-file(GLOB schemas CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sql/done-*.sql" "${PROJECT_SOURCE_DIR}/sql/schema-*.sql")
+file(GLOB schemas CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sql/done-*.sql" "${PROJECT_SOURCE_DIR}/sql/member-*.sql"
+  "${PROJECT_SOURCE_DIR}/sql/schema-*.sql")
 install(FILES
   "${PROJECT_SOURCE_DIR}/sql/grants.sql"
   ${schemas}

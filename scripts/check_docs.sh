@@ -109,8 +109,8 @@ expect_in() { # page name-format, names on standard input
 enumerators include/dlock/error.hpp 'enum class errc' | expect_in docs/errors.md '`errc::%s`'
 enumerators include/dlock/error.hpp 'enum class loss_reason' | expect_in docs/guarantees.md '`%s`'
 enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors.md '`%s`'
-enumerators include/dlock/store_interface/store_types.hpp 'enum class waiting' | expect_in docs/writing-a-store.md '`%s`'
-sed -nE '/^struct capabilities/,/^};/ s/^ +bool ([a-z_]+)( =.*|)$/\1/p' include/dlock/store_interface/store_types.hpp |
+enumerators include/dlock/store_interface/capabilities.hpp 'enum class waiting' | expect_in docs/writing-a-store.md '`%s`'
+sed -nE '/^struct capabilities/,/^};/ s/^ +bool ([a-z_]+)( =.*|)$/\1/p' include/dlock/store_interface/capabilities.hpp |
   expect_in docs/writing-a-store.md '`%s`'
 # A store's header lists the parameters of its URL.
 while IFS= read -r name; do

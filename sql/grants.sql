@@ -20,6 +20,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.* TO '@APP@'@'@HOST@';
 -- GRANT SELECT, UPDATE ON `@LOCKS@`.`dlock_floor` TO '@APP@'@'@HOST@';
 -- GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.`dlock_waiter` TO '@APP@'@'@HOST@';
 -- GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.`dlock_done` TO '@APP@'@'@HOST@';
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON `@LOCKS@`.`dlock_member` TO '@APP@'@'@HOST@';
 -- GRANT SELECT ON `@LOCKS@`.`dlock_schema_version` TO '@APP@'@'@HOST@';
 
 -- Optional, for verify() and for rows locked in place. @DATA_USER@ is the user of the application's own connections,

@@ -377,6 +377,8 @@ reply database::run(const request& q, const view& by) {
     case verb::cancel: return cancel(row, q, by);
     case verb::pass_on: return pass_on(row, q, by);
     case verb::reserve: return reserve(row, q);
+    case verb::close:
+    case verb::open:
     case verb::insert: break;
   }
   return plain(outcome::failed);

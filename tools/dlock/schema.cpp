@@ -172,6 +172,9 @@ class schema_text {
     add("");
     add("-- What was done once: dlock::once, dlock run --once.");
     add_lease_file(sql_done_mysql, prefix);
+    add("");
+    add("-- Readers and holders of permits: lock_options::mode.");
+    add_lease_file(sql_member_mysql, prefix);
     if (is_.user.empty()) return;
     add("");
     add("-- The rights of a program that locks.");
@@ -189,6 +192,9 @@ class schema_text {
     add("");
     add("-- What was done once: dlock::once, dlock run --once.");
     add_lease_file(sql_done_sqlite, prefix);
+    add("");
+    add("-- Readers and holders of permits: lock_options::mode.");
+    add_lease_file(sql_member_sqlite, prefix);
     add("");
     add("-- A group that may lock, while no program has the file open:");
     add("--   chgrp locks folder locks.db; chmod 2770 folder; chmod 660 locks.db");

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "dlock/export.hpp"
+#include "dlock/store_interface/capabilities.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/lease_kind.hpp"
 #include "dlock/store_interface/row_table.hpp"
@@ -29,6 +30,9 @@ enum class verb : std::uint8_t {
   pass_on,  ///< capabilities::passes_on: release and take in one. If session and fence are ours, the session keeps the
             ///< lock under request::nonce, with the next fence
   reserve,  ///< capabilities::lingers: fence = fence + request::count if session and fence are ours
+  // capabilities::shares:
+  close,  ///< if the key is open to members, close it to new ones; if it is closed, note that it still has to be
+  open,   ///< undoes close
 };
 
 /// A mark in the nonce of a grant: its session may keep the key after the release (capabilities::lingers).
@@ -55,6 +59,16 @@ struct fault {
   std::string text{};       ///< safe to show: no password, no parameter value
 };
 
+/// Whether members share a key: readers and holders of permits (capabilities::shares).
+enum class membership : std::uint8_t {
+  none,    ///< the key is free, or has one exclusive holder
+  open,    ///< it has members, or has had some last, and takes further ones
+  closed,  ///< it takes no further ones, because a caller waits for the exclusive lock
+};
+
+/// How long a key stays closed after the last verb::close; and after a third of that time it has to be repeated.
+constexpr microseconds closed_for = std::chrono::seconds{3};
+
 /// A holder, as a poll has read it.
 struct seen {
   id128 holder{};  ///< its session; zero if the key is free
@@ -66,6 +80,12 @@ struct seen {
   microseconds remaining{0};  ///< until that expiry; 0 if past
   bool others_first = false;  ///< with request::in_order: it can be taken, but others must have it first
   std::string who{};          ///< "host/pid label", for messages; may be empty
+  /// capabilities::shares. Unless it is none, `holder` is a member, of those that the caller must wait for the one
+  /// whose session ends first; zero if it need not wait. A caller in a mode of its own gets it only where the key is
+  /// not open to it.
+  membership shared = membership::none;
+  std::uint64_t closing = 0;  ///< closed: with `fence` a number of its own for each time that the key was closed
+  bool stale = false;         ///< closed, and whoever waits must say so again: verb::close
 };
 
 /// How a store treats a row that a transaction of another program has locked. It waits for about a second at most, and
@@ -91,7 +111,13 @@ struct request {
   /// capabilities::request_ids: the request in whose name this asks. It re-enters what it holds through other
   /// processes, and a poll then shows no holder. Empty if there is none. Must outlive the call.
   std::string_view request_id{};
-  const seen* expected = nullptr;  ///< take_over: the holder that was seen. Must outlive the call
+  /// take_over: the holder that was seen; with a membership, dead members to remove, and the answer is no. take,
+  /// exclusive, with a membership: it was seen closed and without members. Must outlive the call.
+  const seen* expected = nullptr;
+  /// capabilities::shares: 0 for an exclusive lock. Otherwise the member's units; the take is granted if the key is
+  /// open and, with `permits`, has room for so many. The nonce names the member, for release and cancel.
+  std::uint32_t units = 0;
+  std::uint32_t permits = 0;
   bool polled = false;  ///< take: it follows a poll, so it may have to wait for a transaction of a dead holder
   /// take, take_over, poll, with capabilities::keeps_order: not before other processes that are
   /// registered as waiters. `registered`: this one is registered too, and comes before those that
@@ -137,61 +163,6 @@ struct connection_identity {
   std::string server{};       ///< the server (or file): the same after its restart
   std::string incarnation{};  ///< the start of the server
   std::uint64_t id = 0;       ///< the connection's number there; 0 if nothing of it can outlive this client
-};
-
-/// The ways in which a call learns that a busy key may be free. Where other programs lock and free the same keys
-/// unknown to the store, a waiter that was notified asks at once, and polls on with the pauses of retry_policy.
-enum class waiting : std::uint8_t {
-  /// It polls.
-  polls,
-  /// It polls, but a release with request::wake wakes waiters of other processes.
-  polls_and_wakes,
-  /// store::watch(): the store notifies all waiters of a key, or the next one, when the key may be free.
-  notified,
-  /// `notified`, while other programs use the same keys. A call watches only a key that it has found held.
-  notified_beside_others,
-  /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
-  /// the
-  /// first one. So a waiter polls first, and watches a key that it finds held for longer.
-  woken,
-  /// `woken`, while other programs use the same keys.
-  woken_beside_others,
-};
-
-/// What a store supports, which never changes during its life. A call that needs something else is refused, with the
-/// store's name.
-struct capabilities {
-  bool session_leases = true;   ///< lease_kind::session
-  bool expiring_leases = true;  ///< lease_kind::expiring
-  bool rows = false;            ///< rows of the application's tables, and lease_kind::column on them
-  bool batch = true;            ///< several requests of one verb in one statement; otherwise they are sent one by one
-  bool renewed_leases =
-      false;          ///< lease_kind::column of keys: each has an expiry, which the service renews by `extend`
-  bool fence = true;  ///< a grant's fence is greater than all earlier ones of its key; false: it only names the grant
-  /// With fence: the next grant of a key, by any process, has a fence that is greater by one. If false, it may be
-  /// greater by more.
-  bool consecutive_fences = true;
-  bool min_hold = true;            ///< request::min_hold; false: the store does not know when a key was granted
-  waiting waits = waiting::polls;  ///< how a call learns that a busy key may be free
-  /// A thread that releases a lock for which another thread of its service waits passes it on by verb::pass_on: one
-  /// statement instead of two. For keys with lease_kind::session.
-  bool passes_on = false;
-  /// verb::reserve, store::waited_for(), and request::wake of a poll. A process keeps keys between two leases
-  /// (lock_options::linger). For keys with lease_kind::session.
-  bool lingers = false;
-  bool keeps_order = false;  ///< request::in_order, or the store always serves waiters in the order in which they came
-  bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
-  bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
-  bool marks = false;        ///< store::marks(): it keeps what was done once
-
-  /// What `waits` means: the store notifies waiters; a release wakes the first waiter; a release with request::wake
-  /// wakes waiters of other processes; other programs use the same keys.
-  bool tells_free() const noexcept { return waits == waiting::notified || waits == waiting::notified_beside_others; }
-  bool wakes_one() const noexcept { return waits == waiting::woken || waits == waiting::woken_beside_others; }
-  bool looks_for_waiters() const noexcept { return wakes_one() || waits == waiting::polls_and_wakes; }
-  bool others_release() const noexcept {
-    return waits == waiting::notified_beside_others || waits == waiting::woken_beside_others;
-  }
 };
 
 }  // namespace dlock

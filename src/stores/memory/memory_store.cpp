@@ -11,13 +11,28 @@ namespace dlock::stores {
 
 namespace {
 
+/// A reader, or the holder of permits.
+struct member_row {
+  id128 session{};
+  std::uint64_t nonce = 0;
+  std::uint32_t units = 0;
+  instant since{};
+};
+
 struct lock_row {
-  id128 session{};  // zero if the key is free
+  id128 session{};  // zero if the key is free, or shared
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
   instant acquired{};
   std::optional<instant> expires{};  // empty if its session keeps the lock
+  membership shared = membership::none;
+  std::vector<member_row> members{};
+  std::uint64_t closings = 0;  // how often it was closed to new members
+  instant closed{};            // when somebody said last that it has to be
 };
+
+/// What a poll shows as the holder of a key that is closed to the caller.
+constexpr id128 closing_caller{{'c', 'l', 'o', 's', 'e', 'd'}};
 
 struct mark_row {
   instant done{};
@@ -115,13 +130,119 @@ struct memory_store::state {
     return r;
   }
 
-  reply take_over(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
-    // Rule 2: names the holder and fence that were seen.
+  /// Rule 2: names the holder and fence that were seen.
+  bool is_dead(const lock_row& row, const request& q) const DLOCK_REQUIRES(mutex) {
     const bool same = row.session == q.expected->holder && row.fence == q.expected->fence && row.session;
-    const bool over = row.expires ? *row.expires <= now : !sessions.contains(q.expected->holder);
-    if (!same || !over) return {.result = outcome::no};
+    return same && (row.expires ? *row.expires <= time.now() : !sessions.contains(q.expected->holder));
+  }
+
+  reply take_over(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
+    if (!is_dead(row, q)) return {.result = outcome::no};
     return grant(row, q, now);
   }
+
+  // ---- members ------------------------------------------------------------------------------------------------------
+
+  reply join(lock_row& row, const request& q, instant now) {
+    if (row.shared == membership::closed && now - row.closed >= closed_for) row.shared = membership::open;
+    if (row.shared != membership::open || !has_room(row, q)) return {.result = outcome::no};
+    row.members.push_back({q.session, q.nonce, q.units, now});
+    return {.result = outcome::yes, .fence = row.fence};
+  }
+
+  static bool has_room(const lock_row& row, const request& q) {
+    std::uint64_t taken = q.units;
+    for (const auto& each : row.members) taken += each.units;
+    return q.permits == 0 || taken <= q.permits;
+  }
+
+  reply leave(lock_row& row, const request& q) {
+    const auto gone = std::erase_if(
+        row.members, [&](const member_row& each) { return each.session == q.session && each.nonce == q.nonce; });
+    return {.result = gone > 0 ? outcome::yes : outcome::no};
+  }
+
+  void share(lock_row& row, instant now) {
+    free(row);
+    row.shared = membership::open;
+    row.acquired = now;
+  }
+
+  reply poll_members(const lock_row& row, const request& q, instant now) const DLOCK_REQUIRES(mutex) {
+    reply r{.result = outcome::yes};
+    auto& seen = r.holder;
+    seen.fence = row.fence;
+    seen.shared = row.shared;
+    seen.closing = row.closings;
+    const auto since = row.shared == membership::closed ? now - row.closed : microseconds{0};
+    seen.stale = since >= closed_for / 3;
+    if (q.units != 0) {
+      if (row.shared == membership::closed && since < closed_for) {
+        seen.holder = closing_caller;
+        seen.remaining = closed_for - since;
+        seen.who = "a caller that waits for the exclusive lock";
+        return r;
+      }
+      if (has_room(row, q)) return r;
+    }
+    const auto end_of = [&](const member_row& each) {
+      mutex.assert_held();
+      const auto at = sessions.find(each.session);
+      return at == sessions.end() ? instant::min() : at->second.expires;
+    };
+    const auto first = std::min_element(row.members.begin(), row.members.end(),
+                                        [&](const auto& a, const auto& b) { return end_of(a) < end_of(b); });
+    if (first == row.members.end()) return r;
+    seen.holder = first->session;
+    seen.kind = lease_kind::session;
+    const auto end = end_of(*first);
+    seen.gone = end == instant::min();
+    seen.expired = end <= now;
+    seen.remaining = until(std::max(end, now), now);
+    if (!seen.gone) seen.who = who(sessions.find(first->session)->second);
+    return r;
+  }
+
+  reply run_shared(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
+    switch (q.action) {
+      case verb::take:
+        if (q.units != 0) return join(row, q, now);
+        if (row.shared != membership::closed || q.expected == nullptr || !row.members.empty() ||
+            row.fence != q.expected->fence || row.closings != q.expected->closing) {
+          return {.result = outcome::no};
+        }
+        row.shared = membership::none;
+        return grant(row, q, now);
+      case verb::poll: return poll_members(row, q, now);
+      case verb::take_over:
+        if (!sessions.contains(q.expected->holder))
+          std::erase_if(row.members, [&](const auto& each) { return each.session == q.expected->holder; });
+        return {.result = outcome::no};
+      case verb::release:
+      case verb::cancel: return leave(row, q);
+      case verb::close:
+        if (row.shared == membership::open) ++row.closings;
+        row.shared = membership::closed;
+        row.closed = now;
+        return {.result = outcome::yes};
+      case verb::open:
+        if (row.shared != membership::closed) return {.result = outcome::no};
+        row.shared = membership::open;
+        return {.result = outcome::yes};
+      default: return {.result = outcome::no};
+    }
+  }
+
+  /// For a caller that wants to be a member of a key that has none.
+  reply run_member(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
+    const bool dead = q.action == verb::take_over && is_dead(row, q);
+    if (!dead && (q.action != verb::take || (row.session && !(row.expires && *row.expires <= now))))
+      return {.result = outcome::no};
+    share(row, now);
+    return join(row, q, now);
+  }
+
+  // ---- the verbs ----------------------------------------------------------------------------------------------------
 
   reply release(lock_row& row, const request& q, instant now) {
     if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
@@ -140,10 +261,15 @@ struct memory_store::state {
       if (found != locks.end()) return {.result = outcome::no};
       lock_row& row = locks[std::string(q.resource)];
       row.fence = floor;
-      return grant(row, q, now);
+      if (q.units == 0) return grant(row, q, now);
+      ++row.fence;
+      share(row, now);
+      return join(row, q, now);
     }
     if (found == locks.end()) return {.result = q.action == verb::poll ? outcome::absent : outcome::no};
     lock_row& row = found->second;
+    if (row.shared != membership::none) return run_shared(row, q, now);
+    if (q.units != 0 && q.action != verb::poll) return run_member(row, q, now);
     switch (q.action) {
       case verb::take:
         if (row.session && !(row.expires && *row.expires <= now)) return {.result = outcome::no};
@@ -168,6 +294,8 @@ struct memory_store::state {
         if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
         row.fence += q.count;
         return {.result = outcome::yes, .fence = row.fence};
+      case verb::close:
+      case verb::open: return {.result = outcome::no};
       case verb::insert: break;
     }
     return {.result = outcome::failed};
@@ -199,21 +327,19 @@ struct memory_store::state {
 
   /// Whether the key is free, or its holder has been dead for another ttl.
   bool abandoned(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
-    if (!row.session) return true;
+    if (!row.session) return row.members.empty();
     if (row.expires) return *row.expires <= now;
     const auto holder = sessions.find(row.session);
     return holder == sessions.end() || holder->second.expires + holder->second.ttl <= now;
   }
 
-  std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const
-      DLOCK_REQUIRES(mutex) {
-    const bool expired = row.expires && *row.expires <= now;
-    if (!row.session || expired) return std::nullopt;
-    holder_info info{.key = key, .session = row.session, .fence = row.fence};
+  holder_info describe(const std::string& key, const lock_row& row, const id128& session, instant since,
+                       instant now) const DLOCK_REQUIRES(mutex) {
+    holder_info info{.key = key, .session = session, .fence = row.fence};
     if (!row.expires) info.kind = lease_kind::session;
-    info.since = now - row.acquired;
+    info.since = now - since;
     if (row.expires) info.remaining = until(*row.expires, now);
-    if (const auto holder = sessions.find(row.session); holder != sessions.end()) {
+    if (const auto holder = sessions.find(session); holder != sessions.end()) {
       const auto& s = holder->second;
       info.host = s.host;
       info.pid = s.pid;
@@ -224,13 +350,21 @@ struct memory_store::state {
     info.dead = !row.expires && info.remaining.count() == 0;
     return info;
   }
+
+  /// Adds the holders of a key: none if it is free, several if it is shared.
+  void describe(const std::string& key, const lock_row& row, instant now, std::vector<holder_info>& out) const
+      DLOCK_REQUIRES(mutex) {
+    for (const auto& each : row.members) out.push_back(describe(key, row, each.session, each.since, now));
+    const bool expired = row.expires && *row.expires <= now;
+    if (row.session && !expired) out.push_back(describe(key, row, row.session, row.acquired, now));
+  }
 };
 
 memory_store::memory_store(const time_source& time) : state_(std::make_unique<state>(time)) {}
 memory_store::~memory_store() = default;
 
 const std::string& memory_store::name() const noexcept { return state_->name; }
-capabilities memory_store::caps() const noexcept { return {.passes_on = true, .marks = true}; }
+capabilities memory_store::caps() const noexcept { return {.passes_on = true, .shares = true, .marks = true}; }
 void memory_store::prepare() {}
 
 std::unique_ptr<connection> memory_store::connect(microseconds, fault& why) noexcept try {
@@ -267,9 +401,7 @@ bool memory_store::terminate(connection&, const connection_identity&) noexcept {
 reply memory_store::inspect(connection&, const request& key, std::vector<holder_info>& out) noexcept try {
   const base::lock_guard lock(state_->mutex);
   const auto found = state_->locks.find(key.resource);
-  if (found != state_->locks.end()) {
-    if (auto info = state_->describe(found->first, found->second, state_->time.now())) out.push_back(*info);
-  }
+  if (found != state_->locks.end()) state_->describe(found->first, found->second, state_->time.now(), out);
   return {.result = outcome::yes};
 } catch (const std::bad_alloc&) {
   return out_of_memory();
@@ -280,10 +412,9 @@ reply memory_store::list(connection&, std::string_view after, std::size_t limit,
   const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   for (auto at = state_->locks.upper_bound(after); at != state_->locks.end() && limit > 0; ++at) {
-    if (auto info = state_->describe(at->first, at->second, now)) {
-      out.push_back(*info);
-      --limit;
-    }
+    const auto before = out.size();
+    state_->describe(at->first, at->second, now, out);
+    if (out.size() > before) --limit;
   }
   return {.result = outcome::yes};
 } catch (const std::bad_alloc&) {
@@ -293,17 +424,30 @@ reply memory_store::list(connection&, std::string_view after, std::size_t limit,
 reply memory_store::revoke(connection&, const request& key) noexcept {
   const base::lock_guard lock(state_->mutex);
   const auto found = state_->locks.find(key.resource);
-  if (found == state_->locks.end() || !found->second.session || found->second.expires) return {.result = outcome::no};
-  const auto holder = state_->sessions.find(found->second.session);
-  if (holder == state_->sessions.end()) return {.result = outcome::no};
-  holder->second.revoked = true;
-  return {.result = outcome::yes};
+  if (found == state_->locks.end() || found->second.expires) return {.result = outcome::no};
+  reply answer{.result = outcome::no};
+  const auto revoke = [&](const id128& session) {
+    state_->mutex.assert_held();
+    const auto holder = state_->sessions.find(session);
+    if (holder == state_->sessions.end()) return;
+    holder->second.revoked = true;
+    answer.result = outcome::yes;
+  };
+  revoke(found->second.session);
+  for (const auto& each : found->second.members) revoke(each.session);
+  return answer;
 }
 
 reply memory_store::cleanup(connection&, microseconds idle, std::size_t limit) noexcept {
   const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   std::uint64_t gone = 0;
+  for (auto& [key, row] : state_->locks) {
+    std::erase_if(row.members, [&](const member_row& each) {
+      state_->mutex.assert_held();
+      return !state_->sessions.contains(each.session);
+    });
+  }
   for (auto at = state_->locks.begin(); idle.count() > 0 && at != state_->locks.end() && gone < limit;) {
     if (!state_->abandoned(at->second, now) || now - at->second.acquired < idle) {
       ++at;
@@ -337,12 +481,13 @@ reply memory_store::overview(connection&, std::size_t limit, store_overview& fou
   store_overview made{.keys = state_->locks.size(), .grants = state_->grants};
   std::map<id128, std::uint64_t> holds;
   for (const auto& [key, row] : state_->locks) {
-    auto info = state_->describe(key, row, now);
-    if (!info) continue;
+    const auto before = made.longest.size();
+    state_->describe(key, row, now, made.longest);
+    const std::span holders(made.longest.begin() + static_cast<std::ptrdiff_t>(before), made.longest.end());
+    if (holders.empty()) continue;
     ++made.held;
-    made.held_dead += info->dead ? 1 : 0;
-    ++holds[info->session];
-    made.longest.push_back(std::move(*info));
+    made.held_dead += std::all_of(holders.begin(), holders.end(), [](const auto& each) { return each.dead; }) ? 1 : 0;
+    for (const auto& each : holders) ++holds[each.session];
   }
   for (const auto& [id, row] : state_->sessions) {
     const bool dead = row.expires <= now;

@@ -131,11 +131,14 @@ sql_text lease_admin::text(std::string_view source, const char* doing) const {
 }
 
 reply lease_admin::select_held(sql_connection& on, std::string_view rest, sql_values values,
-                               std::vector<holder_info>& found) const {
+                               std::vector<holder_info>& found) {
   sql_rows rows;
   auto answer = on.read(text(std::string(held_locks).append(rest), "list holders"), values, rows);
   std::transform(rows.begin(), rows.end(), std::back_inserter(found), holder_in);
-  return answer;
+  if (answer.result != outcome::yes) return answer;
+  auto members = shared_.name_members(on, found);
+  members.statements += answer.statements;
+  return members;
 }
 
 reply lease_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
@@ -165,8 +168,10 @@ reply lease_admin::list(connection& connection, std::string_view after, std::siz
 reply lease_admin::revoke(connection& connection, const request& key) noexcept {
   return attempt(connection, "revoke", [&](sql_connection& on) -> reply {
     if (fault why; !may_wait(why)) return {.why = std::move(why)};
-    if (key.row == nullptr)
-      return on.change(text(source_of(statement_id::revoke), "revoke"), {{"key", sql_bytes{key.resource}}});
+    if (key.row == nullptr) {
+      auto answer = on.change(text(source_of(statement_id::revoke), "revoke"), {{"key", sql_bytes{key.resource}}});
+      return answer.result == outcome::no ? shared_.revoke(on, key.resource) : answer;
+    }
     return on.change({rows_.revoke(*key.row), "revoke"}, {});
   });
 }
@@ -177,8 +182,10 @@ reply lease_admin::cleanup(connection& connection, microseconds idle, std::size_
     if (answer.result != outcome::yes) return answer;
     auto marks = clean_marks(on, limit);
     if (marks.result != outcome::yes) return marks;
-    answer.fence += marks.fence;
-    answer.more = answer.more || marks.more;
+    auto members = shared_.clean(on, idle, limit);
+    if (members.result != outcome::yes) return members;
+    answer.fence += marks.fence + members.fence;
+    answer.more = answer.more || marks.more || members.more;
     return answer;
   });
 }

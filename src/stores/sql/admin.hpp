@@ -13,6 +13,7 @@
 #include "stores/findings.hpp"
 #include "stores/sql/clean_up.hpp"
 #include "stores/sql/row_sql.hpp"
+#include "stores/sql/shared_keys.hpp"
 #include "stores/sql/sql_connection.hpp"
 #include "stores/sql/table_names.hpp"
 
@@ -35,9 +36,9 @@ class lease_admin : public store_admin {
                   std::vector<held_row>& found) noexcept final;
 
  protected:
-  /// `names` and `rows` must outlive it. `before_sessions_go` is explained at clean_up.
-  lease_admin(const table_names& names, const row_sql& rows, std::string before_sessions_go = {})
-      : names_(names), rows_(rows), clean_up_(names, std::move(before_sessions_go)) {}
+  /// `names`, `rows` and `shared` must outlive it. `before_sessions_go` is explained at clean_up.
+  lease_admin(const table_names& names, const row_sql& rows, shared_keys& shared, std::string before_sessions_go = {})
+      : names_(names), rows_(rows), shared_(shared), clean_up_(names, std::move(before_sessions_go)) {}
 
   /// A statement, and those of its values that are not in its text.
   struct table_question {
@@ -74,13 +75,13 @@ class lease_admin : public store_admin {
 
  private:
   reply count(sql_connection& on, store_overview& found) const;
-  reply select_held(sql_connection& on, std::string_view rest, sql_values values,
-                    std::vector<holder_info>& found) const;
+  reply select_held(sql_connection& on, std::string_view rest, sql_values values, std::vector<holder_info>& found);
   reply select_sessions(sql_connection& on, std::size_t limit, std::vector<session_info>& found) const;
   row_table make_row_table(const sql_row& from) const;
 
   const table_names& names_;
   const row_sql& rows_;
+  shared_keys& shared_;
   clean_up clean_up_;
 };
 

@@ -68,6 +68,8 @@ row_statement statement_for(const request& asked) noexcept {
     case verb::take: return row_statement::take;
     case verb::insert:
     case verb::pass_on:
+    case verb::close:
+    case verb::open:
     case verb::reserve:
     case verb::poll: break;
     case verb::take_over:

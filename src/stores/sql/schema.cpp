@@ -66,6 +66,11 @@ bool must_make_tables(schema_mode mode, const table_names& names, const std::str
   return true;
 }
 
+std::string create_statement(std::string_view file, const table_names& names) {
+  const auto begin = file.find("\nCREATE TABLE ") + 1;
+  return names.adapt(file.substr(begin, file.find(";\n", begin) - begin));
+}
+
 std::vector<std::string> create_statements(std::string_view file, const table_names& names, std::string_view insert) {
   std::vector<std::string> statements;
   constexpr std::string_view begin = "\nCREATE TABLE ", end = ";\n";

@@ -57,6 +57,8 @@ statement_id statement_of(const request& asked) noexcept {
     case verb::cancel: return statement_id::cancel;
     case verb::pass_on: return statement_id::pass_on;
     case verb::reserve: return statement_id::reserve;
+    case verb::close:
+    case verb::open: break;  // shared_keys
   }
   return statement_id::poll;
 }

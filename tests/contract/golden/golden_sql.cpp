@@ -196,6 +196,7 @@ class scene {
       run(verb::release, all, "release: at last", fences());
     }
     take_over(all);
+    members(all);
   }
 
   void operators(const lock_key& one) {
@@ -312,6 +313,36 @@ class scene {
     run(verb::poll, all, "poll: its session is gone");
     run(verb::take_over, all, "take over", [this](request& q) { q.expected = &seen_[std::string(q.resource)]; });
     run(verb::release, all, "release", fences());
+  }
+  /// Readers, permits, and an exclusive caller that waits for them.
+  void members(const resources& all) {
+    if (!caps_.shares || all.size() > 1 || all.front().row() != nullptr || kind_ != lease_kind::session) return;
+    const auto nonce = nonce_;  // those of what follows stay
+    const auto as_member = [this](std::uint32_t permits, bool polled) {
+      return [this, permits, polled](request& q) {
+        if (q.action != verb::take) nonces()(q);
+        q.units = 1;
+        q.permits = permits;
+        q.polled = polled;
+      };
+    };
+    run(verb::take, all, "a reader joins a free key", as_member(0, true));
+    run(verb::release, all, "a reader leaves", as_member(0, false));
+    run(verb::take, all, "a reader joins", as_member(0, false));
+    run(verb::poll, all, "poll: members");
+    run(verb::release, all, "a reader leaves", as_member(0, false));
+    run(verb::take, all, "a permit", as_member(2, false));
+    run(verb::cancel, all, "a permit is cancelled", as_member(2, false));
+    run(verb::close, all, "close");
+    run(verb::open, all, "open");
+    run(verb::close, all, "close again");
+    run(verb::poll, all, "poll: closed, without members");
+    run(verb::take, all, "take: of a closed key", [this](request& q) {
+      q.polled = true;
+      q.expected = &seen_[std::string(q.resource)];
+    });
+    run(verb::release, all, "release: of a key that was shared", fences());
+    nonce_ = nonce;
   }
   static std::string outcomes(const std::vector<reply>& replies) {
     constexpr const char* names[] = {"yes", "no", "absent", "unknown", "failed"};

@@ -298,4 +298,71 @@ TEST_CASE_METHOD(stage, "mysql races: two batches in opposite need of the same k
   CHECK(fences == static_cast<std::uint64_t>(first + second));
 }
 
+// ---- members --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct shared_stage : stage {
+  shared_stage() {
+    // Makes the key, open to members.
+    REQUIRE(answer(b.run(member(verb::insert, 9))) == outcome::yes);
+    REQUIRE(answer(b.run(member(verb::release, 9))) == outcome::yes);
+    wait_long_for_locks(*b.connection);
+  }
+  request member(verb action, std::uint64_t nonce, std::uint32_t permits = 0) const {
+    auto asked = b.about(action, "k");
+    asked.nonce = nonce;
+    asked.units = 1;
+    asked.permits = permits;
+    return asked;
+  }
+  /// Somebody joins, and has not committed yet.
+  void join_slowly(const char* lock_row) {
+    other.run("BEGIN");
+    other.run("SELECT * FROM " + lock() + " WHERE lock_key='k' " + lock_row);
+    other.run("INSERT INTO " + fixture.tables.table("member") + " VALUES ('k', " + hex(id128::random()) +
+              ", 1, 1, 1, 0, 0, 0)");
+  }
+
+  actor b{fixture};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(shared_stage, "mysql races: a permit is refused that another one has taken in a transaction before") {
+  join_slowly("FOR UPDATE");
+  auto joins = blocked(b, [&] { return b.run(member(verb::take, 10, 1)); });
+  commit();
+  CHECK(answer(joins.get()) == outcome::no);
+  CHECK(answer(b.run(member(verb::take, 11, 2))) == outcome::yes);
+}
+
+TEST_CASE_METHOD(shared_stage, "mysql races: a key that is being closed takes no reader") {
+  const auto id = other.one("SELECT HEX(session_id) FROM " + lock() + " WHERE lock_key='k'");
+  other.run("BEGIN");
+  other.run("UPDATE " + lock() + " SET verifies=verifies+1, session_id='dlock:closed:now' WHERE lock_key='k'");
+  auto joins = blocked(b, [&] { return b.run(member(verb::take, 10)); });
+  commit();
+  CHECK(answer(joins.get()) == outcome::no);
+  CHECK(b.at("k").shared == membership::closed);
+  CHECK(id != other.one("SELECT HEX(session_id) FROM " + lock() + " WHERE lock_key='k'"));
+}
+
+TEST_CASE_METHOD(shared_stage, "mysql races: to close a key waits for a reader that joins, and sees it") {
+  join_slowly("LOCK IN SHARE MODE");
+  // Readers do not wait for each other.
+  REQUIRE(answer(without_waiting(*b.connection, [&] { return b.run(member(verb::take, 10)); })) == outcome::yes);
+  REQUIRE(answer(b.run(member(verb::release, 10))) == outcome::yes);
+  auto closes = blocked(b, [&] {
+    auto asked = b.about(verb::close, "k");
+    asked.if_locked = row_wait::accept;
+    return b.run(asked);
+  });
+  commit();
+  REQUIRE(answer(closes.get()) == outcome::yes);
+  const seen shown = b.at("k");
+  CHECK(shown.shared == membership::closed);
+  CHECK(shown.holder);
+}
+
 }  // namespace dlock::test

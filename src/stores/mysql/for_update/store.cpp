@@ -164,6 +164,8 @@ void for_update_store::execute(connection& connection, std::span<const request> 
         case verb::release:
         case verb::cancel: return free(by, each);
         case verb::take_over:  // the server frees a dead holder's locks
+        case verb::close:
+        case verb::open:
         case verb::pass_on:
         case verb::reserve: break;
       }

@@ -23,6 +23,9 @@ constexpr std::string_view schema_file =
 constexpr std::string_view done_file =
 #include "done-mysql.sql.inc"
     ;
+constexpr std::string_view member_file =
+#include "member-mysql.sql.inc"
+    ;
 
 }  // namespace
 
@@ -32,6 +35,10 @@ lease_tables::lease_tables(lease_settings from)
       row_sql(sql.names(), settings.database,
               [this] { return client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql; }),
       marks(sql.names(), settings.database, settings.schema == sql::schema_mode::create),
+      shared(
+          sql.names(),
+          {.same_fence = "LAST_INSERT_ID(l.{lock.fence})", .lock_row = "FOR UPDATE", .share_row = "LOCK IN SHARE MODE"},
+          member_file, settings.schema == sql::schema_mode::create),
       client(settings),
       waiters(client, sql.waiters(), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll
@@ -260,6 +267,7 @@ void mysql_store::prepare() {
     if (makes) make_tables(server);
     ensure_floors(server, settings.schema, makes ? 0 : sql::above_lost_floor);
     tables_.marks.make(*connection);
+    tables_.shared.make(*connection);
   }
   server.check_tables(settings.schema);
   if (settings.wake) tables_.waiters.table().check_table(*connection);

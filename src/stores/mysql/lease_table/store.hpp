@@ -22,6 +22,7 @@
 #include "stores/sql/application_rows.hpp"
 #include "stores/sql/done_marks.hpp"
 #include "stores/sql/schema.hpp"
+#include "stores/sql/shared_keys.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -59,6 +60,7 @@ struct lease_tables {
   const lease_sql sql;
   mysql_row_sql row_sql;
   mysql_marks marks;
+  sql::shared_keys shared;
   mysql_client client;
   store_listeners listeners{};
   parked::parked_waiters waiters;  // destroyed before its client
@@ -112,7 +114,8 @@ class mysql_application_database final : public sql::application_rows {
 /// Operators' queries and the clean-up of the lock tables.
 class mysql_admin final : public sql::lease_admin {
  public:
-  explicit mysql_admin(lease_tables& tables) : lease_admin(tables.sql.names(), tables.row_sql), tables_(tables) {}
+  explicit mysql_admin(lease_tables& tables)
+      : lease_admin(tables.sql.names(), tables.row_sql, tables.shared), tables_(tables) {}
 
   reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
@@ -140,6 +143,7 @@ class mysql_store final : public store {
             .passes_on = true,
             .lingers = tables_.settings.wake,
             .keeps_order = tables_.settings.wake,
+            .shares = true,
             .marks = true};
   }
   bool takes_wait() const noexcept override { return !tables_.client.can_refuse_to_wait(); }
@@ -173,6 +177,7 @@ class mysql_store final : public store {
   using native = lease_connection;
 
   void execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept;
+  reply execute_shared(native& with, const request& asked);
   /// take, take_over and poll with request::in_order.
   reply in_order(native& with, const request& asked);
   reply take_in_order(native& with, const request& asked);

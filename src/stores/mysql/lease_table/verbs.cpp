@@ -78,13 +78,32 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   return answer;
 }
 
+/// A shared lock of a row is local to a node of a cluster.
+reply mysql_store::execute_shared(native& with, const request& asked) {
+  if (!with.sync_prefix().empty())
+    return refuse("shared locks and permits (lock_options::mode) don't work on a Galera cluster");
+  return tables_.shared.execute(with, asked);
+}
+
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  execute_all(static_cast<native&>(on), requests, replies);
-  if (!tables_.settings.wake) return;
-  if (requests.front().action == verb::poll) {
-    tables_.waiters.table().ring(static_cast<native&>(on), requests, replies);
+  auto& with = static_cast<native&>(on);
+  if (requests.size() == 1 && requests[0].action != verb::poll && sql::shared_keys::concerns(requests[0])) {
+    replies[0] = reply_or_in_doubt(with, "lock", [&] { return execute_shared(with, requests[0]); });
+    return;
   }
-  tables_.waiters.note_done(requests, replies);
+  execute_all(with, requests, replies);
+  if (tables_.settings.wake) {
+    if (requests.front().action == verb::poll) tables_.waiters.table().ring(with, requests, replies);
+    tables_.waiters.note_done(requests, replies);
+  }
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    if (requests[i].action != verb::poll || !sql::shared_keys::is_shared(replies[i].holder.holder)) continue;
+    const auto looked = reply_or_in_doubt(with, "lock", [&] {
+      tables_.shared.look(with, requests[i], replies[i]);
+      return reply{.result = outcome::yes};
+    });
+    if (looked.result != outcome::yes) replies[i] = looked;
+  }
 }
 
 void mysql_store::execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept {

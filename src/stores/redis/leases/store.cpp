@@ -70,6 +70,8 @@ constexpr const char* name_of(verb action) noexcept {
     case verb::extend: return "extend";
     case verb::release: return "release";
     case verb::pass_on:
+    case verb::close:
+    case verb::open:
     case verb::reserve:
     case verb::cancel: break;
   }
@@ -107,6 +109,8 @@ reply judged(verb action, const answer& response) {
       break;
     case verb::extend:
     case verb::pass_on:
+    case verb::close:
+    case verb::open:
     case verb::reserve:
     case verb::cancel: break;
   }
@@ -140,6 +144,8 @@ void lease_store::add(script_calls& to, const request& asked, std::string_view e
       return to.add(script::release, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
     case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
     case verb::pass_on:
+    case verb::close:
+    case verb::open:
     case verb::reserve: return;  // without the capability nobody sends it
   }
 }
@@ -164,6 +170,8 @@ void lease_store::note(const request& asked, const reply& response) noexcept {
       return;
     case verb::poll:
     case verb::pass_on:
+    case verb::close:
+    case verb::open:
     case verb::reserve:
     case verb::extend: return;
   }

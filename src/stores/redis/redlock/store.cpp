@@ -161,6 +161,8 @@ void redlock_store::execute(connection& on, std::span<const request> requests, s
       case verb::take:
       case verb::insert: return take(link, requests, replies);
       case verb::take_over:  // a dead holder's key no longer exists
+      case verb::close:
+      case verb::open:
       case verb::pass_on:
       case verb::reserve: return std::fill(replies.begin(), replies.end(), reply{.result = outcome::no});
       default: return run(link, requests, replies);

@@ -102,6 +102,8 @@ reply setnx_store::judge(const request& asked, const answer& response) {
       return found;
     }
     case verb::take_over:  // a dead holder's key no longer exists
+    case verb::close:
+    case verb::open:
     case verb::pass_on:
     case verb::reserve: return {.result = outcome::no};
     case verb::release:

@@ -18,6 +18,9 @@ constexpr std::string_view schema_file =
 constexpr std::string_view done_file =
 #include "done-sqlite.sql.inc"
     ;
+constexpr std::string_view member_file =
+#include "member-sqlite.sql.inc"
+    ;
 
 /// Thrown for a statement that SQLite refused.
 struct refused_statement {
@@ -283,6 +286,17 @@ std::string sqlite_marks::literal(const sql::sql_value& value) const {
   return "NULL";
 }
 
+sqlite_store::sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host)
+    : file_(std::make_shared<lease_file>(settings, std::move(host))),
+      shared_(file_->names, {.same_fence = "l.{lock.fence}", .lock_row = "", .share_row = ""}, member_file,
+              file_->schema == sql::schema_mode::create),
+      waiters_(
+          settings.path, settings.prefix, [this] { return file_->unfit_for_waking(); },
+          [this](auto& keys, auto& sessions) { return poll_keys(keys, sessions); },
+          [this](const std::string& why) { listeners_.waiters_poll(why); }) {
+  marks_.ask(application_);
+}
+
 void sqlite_store::prepare() {
   check_system(*file_);
   const bool create = file_->schema == sql::schema_mode::create;
@@ -292,7 +306,9 @@ void sqlite_store::prepare() {
   if (!connection->open(file_->settings.busy_timeout, create, why)) refuse(why);
   const bool made = make_schema(*connection);
   forget_other_boots(*connection);
-  if (made) marks_.make(*connection);
+  if (!made) return;
+  marks_.make(*connection);
+  shared_.make(*connection);
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -17,6 +17,7 @@
 #include "stores/sql/admin.hpp"
 #include "stores/sql/application_rows.hpp"
 #include "stores/sql/done_marks.hpp"
+#include "stores/sql/shared_keys.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
@@ -83,8 +84,8 @@ class sqlite_application_database final : public sql::application_rows {
 class sqlite_admin final : public sql::lease_admin {
  public:
   sqlite_admin(lease_file& file, sleeping_waiters& waiters, const sql::application_database& application,
-               sqlite_marks& marks)
-      : lease_admin(file.names, file.row_sql, file.sql.statement(statement_id::latest).sql),
+               sqlite_marks& marks, sql::shared_keys& shared)
+      : lease_admin(file.names, file.row_sql, shared, file.sql.statement(statement_id::latest).sql),
         file_(file),
         waiters_(waiters),
         application_(application),
@@ -112,14 +113,7 @@ class sqlite_admin final : public sql::lease_admin {
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
 class sqlite_store final : public store {
  public:
-  explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
-      : file_(std::make_shared<lease_file>(settings, std::move(host))),
-        waiters_(
-            settings.path, settings.prefix, [this] { return file_->unfit_for_waking(); },
-            [this](auto& keys, auto& sessions) { return poll_keys(keys, sessions); },
-            [this](const std::string& why) { listeners_.waiters_poll(why); }) {
-    marks_.ask(application_);
-  }
+  explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here());
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait; writers wait for any transaction that writes to the file.
@@ -129,6 +123,7 @@ class sqlite_store final : public store {
             .passes_on = true,
             .lingers = file_->wakes,
             .keeps_order = file_->wakes,
+            .shares = true,
             .marks = true};
   }
   bool takes_wait() const noexcept override { return true; }
@@ -160,6 +155,7 @@ class sqlite_store final : public store {
   bool poll_keys(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions) noexcept;
   /// Wakes the waiters for released keys. `late`: the releases were held up.
   void note_done(std::span<const request> requests, std::span<reply> replies, bool late) noexcept;
+  reply execute_shared(lease_connection& link, const request& asked);
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
   /// take, take_over and poll with request::in_order.
   reply in_order(lease_connection& link, const request& asked);
@@ -167,8 +163,9 @@ class sqlite_store final : public store {
   std::shared_ptr<lease_file> file_;
   store_listeners listeners_{};
   sqlite_marks marks_{file_};
+  sql::shared_keys shared_;
   sqlite_application_database application_{file_, marks_};
-  sqlite_admin admin_{*file_, waiters_, application_, marks_};
+  sqlite_admin admin_{*file_, waiters_, application_, marks_, shared_};
   sleeping_waiters waiters_;  // the last member, because its thread uses the others until it has ended
 };
 

@@ -109,12 +109,30 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
 void sqlite_store::execute(connection& connection, std::span<const request> requests,
                            std::span<reply> replies) noexcept {
   const auto begun = std::chrono::steady_clock::now();
+  auto& link = static_cast<lease_connection&>(connection);
+  const bool shared =
+      requests.size() == 1 && requests[0].action != verb::poll && sql::shared_keys::concerns(requests[0]);
   try {
-    execute_all(static_cast<lease_connection&>(connection), requests, replies);
+    if (shared) {
+      replies[0] = execute_shared(link, requests[0]);
+    } else {
+      execute_all(link, requests, replies);
+    }
+    for (std::size_t i = 0; i != requests.size(); ++i) {
+      if (requests[i].action == verb::poll && sql::shared_keys::is_shared(replies[i].holder.holder))
+        shared_.look(link, requests[i], replies[i]);
+    }
   } catch (...) {
     for (reply& r : replies) r = out_of_memory();
   }
+  if (shared) return;
   note_done(requests, replies, std::chrono::steady_clock::now() - begun >= held_up);
+}
+
+reply sqlite_store::execute_shared(lease_connection& link, const request& asked) {
+  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
+  if (fault why; !application_.caller_may_wait(why)) return {.why = std::move(why)};
+  return shared_.execute(link, asked);
 }
 
 void sqlite_store::execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies) {

@@ -16,7 +16,9 @@ class mysql_tables final : public tables_fixture {
   std::unique_ptr<tables_fixture> beside() override { return std::make_unique<mysql_tables>(); }
   std::vector<std::string> statements_by_hand() const override {
     auto all = statements_of("schema-mysql.sql");
-    for (auto& each : statements_of("done-mysql.sql")) all.push_back(std::move(each));
+    for (const auto* file : {"done-mysql.sql", "member-mysql.sql"}) {
+      for (auto& each : statements_of(file)) all.push_back(std::move(each));
+    }
     for (auto& each : all) each = replaced(each, "dlock_", tables_.prefix());
     return all;
   }
@@ -25,7 +27,7 @@ class mysql_tables final : public tables_fixture {
     std::vector<std::string> lines;
     const auto id =
         one("SELECT CONV(LEFT(SHA2(CONCAT(DATABASE(), '." + tables_.prefix() + "'), 256), 8), 16, 10) & 1048575");
-    for (const char* name : {"done", "floor", "lock", "schema_version", "session", "waiter"}) {
+    for (const char* name : {"done", "floor", "lock", "member", "schema_version", "session", "waiter"}) {
       const auto shown = owner_.rows("SHOW CREATE TABLE " + table(name)).at(0).at(1).value_or("");
       lines.push_back(replaced(shown, tables_.prefix(), "dlock_"));
       for (const auto& row : owner_.rows("SELECT * FROM " + table(name) + " ORDER BY 1")) {
@@ -36,7 +38,7 @@ class mysql_tables final : public tables_fixture {
     }
     return lines;
   }
-  void check_made() override { CHECK(one(count_ + "' AND engine='InnoDB'") == "6"); }
+  void check_made() override { CHECK(one(count_ + "' AND engine='InnoDB'") == "7"); }
   bool finishes_migrations() const override { return false; }
 
  protected:

@@ -21,7 +21,9 @@ class sqlite_tables final : public tables_fixture {
   std::unique_ptr<tables_fixture> beside() override { return std::make_unique<sqlite_tables>(folder_, "other_"); }
   std::vector<std::string> statements_by_hand() const override {
     auto all = statements_of("schema-sqlite.sql");
-    for (auto& each : statements_of("done-sqlite.sql")) all.push_back(std::move(each));
+    for (const auto* file : {"done-sqlite.sql", "member-sqlite.sql"}) {
+      for (auto& each : statements_of(file)) all.push_back(std::move(each));
+    }
     return all;
   }
   std::vector<std::string> contents() override {

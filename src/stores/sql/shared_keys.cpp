@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sql/shared_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "stores/sql/named_sql.hpp"
+#include "stores/sql/schema.hpp"
+
+namespace dlock::stores::sql {
+
+namespace {
+
+// No session has one of these ids. A row with one of them never expires, so that a statement that knows nothing of
+// members finds the key held.
+constexpr id128 open_id{{'d', 'l', 'o', 'c', 'k', ':', 'o', 'p', 'e', 'n', ':', 's', 'h', 'a', 'r', 'e'}};
+constexpr id128 closed_id{{'d', 'l', 'o', 'c', 'k', ':', 'c', 'l', 'o', 's', 'e', 'd', ':', 'n', 'o', 'w'}};
+constexpr std::string_view never = "250000000000000000";  // of microseconds: in the year 9892
+
+constexpr named_part member_texts[] = {
+    {"columns",
+     "{member.lock_key}, {member.session_id}, {member.nonce}, {member.units}, {member.fence}, {member.joined_at_us}, "
+     "{member.verified_by}, {member.verifies}"},
+    {"shared",
+     "{lock.session_id} = {open_id}, {lock.nonce} = 0, {lock.acquired_at_us} = {now}, "
+     "{lock.expires_at_us} = {never}{unverified}"},
+    {"gone", "NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)"},
+    {"empty", "NOT EXISTS (SELECT 1 FROM {member} m WHERE m.{member.lock_key} = :key)"},
+    {"as_closed", "{lock.session_id} = {closed_id} AND {lock.fence} = :seen_fence AND {lock.verifies} = :closing"},
+};
+
+// The row of the lock is locked first, and until the member is committed, so a caller that closes the key comes before
+// both or after both.
+constexpr const char* join_reader = R"(
+INSERT INTO {member} ({columns})
+SELECT l.{lock.lock_key}, :session, :nonce, :units, {same_fence}, {now}, 0, 0
+FROM {lock} l
+WHERE l.{lock.lock_key} = :key
+  AND l.{lock.session_id} = {open_id}
+  {only_primary}
+{share_row}
+{returning}
+)";
+
+// Locks the row of the lock, and then reads the members by a locking read, which sees all that were committed before. A
+// plain read could be older than the row lock.
+constexpr const char* join_permits = R"(
+INSERT INTO {member} ({columns})
+SELECT l.{lock.lock_key}, :session, :nonce, :units, {same_fence}, {now}, 0, 0
+FROM {lock} l
+LEFT JOIN {member} m ON m.{member.lock_key} = l.{lock.lock_key}
+WHERE l.{lock.lock_key} = :key
+  AND l.{lock.session_id} = {open_id}
+  {only_primary}
+GROUP BY l.{lock.lock_key}, l.{lock.fence}
+HAVING COALESCE(SUM(m.{member.units}), 0) + :units <= :permits
+{lock_row}
+{returning}
+)";
+
+constexpr const char* leave = R"(
+DELETE FROM {member}
+WHERE {member.lock_key} = :key
+  AND {member.session_id} = :session
+  AND {member.nonce} = :nonce
+)";
+
+constexpr const char* remove_dead = R"(
+DELETE FROM {member}
+WHERE {member.lock_key} = :key
+  AND {member.session_id} = :holder
+  AND {gone}
+)";
+
+constexpr const char* open_free = R"(
+UPDATE {lock}
+SET {shared}
+WHERE {lock.lock_key} = :key
+  AND ({lock.session_id} IS NULL
+       OR {lock.expires_at_us} <= {now}
+       OR ({lock.session_id} = {closed_id} AND {lock.acquired_at_us} <= {now} - {closed_for}))
+  {only_primary}
+)";
+
+// Rule 2: as a take-over.
+constexpr const char* open_dead = R"(
+UPDATE {lock}
+SET {shared}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :holder
+  AND {lock.fence} = :seen_fence
+  AND ({lock.expires_at_us} <= {now} OR ({lock.expires_at_us} IS NULL AND {gone}))
+)";
+
+// Rule 11: above the floor.
+constexpr const char* insert_shared = R"(
+INSERT INTO {lock} (
+  {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence},
+  {lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies})
+SELECT :key, {open_id}, 0, {first_fence}, {now}, {never}, 0, 0
+FROM {floor}
+WHERE {floor.id} = 1
+{lock_floor}
+{returning}
+)";
+
+// With the fence, `verifies` numbers the closings: it only grows while the row exists. In MySQL the order of the
+// assignments counts.
+constexpr const char* close_key = R"(
+UPDATE {lock}
+SET
+  {lock.verifies} = {lock.verifies} + CASE {lock.session_id} WHEN {open_id} THEN 1 ELSE 0 END,
+  {lock.acquired_at_us} = {now},
+  {lock.session_id} = {closed_id}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} IN ({open_id}, {closed_id})
+  {only_primary}
+)";
+
+constexpr const char* open_closed = R"(
+UPDATE {lock}
+SET {lock.session_id} = {open_id}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = {closed_id}
+)";
+
+// A read of the row and of its members in one view has shown this closing, and no members. Since then none can have
+// come.
+constexpr const char* take_if_closed = R"(
+UPDATE {lock}
+SET
+  {lock.session_id} = :session, {lock.nonce} = :nonce, {lock.fence} = {next_fence},
+  {lock.acquired_at_us} = {now}, {lock.expires_at_us} = :own_ttl + {now}{unverified}
+WHERE {lock.lock_key} = :key
+  AND {as_closed}
+  AND {empty}
+  {only_primary}
+{returning}
+)";
+
+constexpr const char* free_closed = R"(
+UPDATE {lock}
+SET {lock.session_id} = NULL, {lock.expires_at_us} = NULL
+WHERE {lock.lock_key} = :key
+  AND {as_closed}
+  AND {empty}
+)";
+
+// One view of the row and of its members; of these the one whose session ends first, where one without a session comes
+// before all others.
+constexpr const char* key_and_first = R"(
+SELECT
+  l.{lock.session_id}, l.{lock.fence}, l.{lock.verifies}, {now} - l.{lock.acquired_at_us},
+  COALESCE((SELECT SUM(c.{member.units}) FROM {member} c WHERE c.{member.lock_key} = l.{lock.lock_key}), 0),
+  m.{member.session_id}, s.{session.id} IS NULL, COALESCE(s.{session.expires_at_us}, 0) - {now},
+  COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '')
+FROM {lock} l
+LEFT JOIN {member} m ON m.{member.lock_key} = l.{lock.lock_key}
+LEFT JOIN {session} s ON s.{session.id} = m.{member.session_id}
+WHERE l.{lock.lock_key} = :key
+ORDER BY s.{session.expires_at_us}
+LIMIT 1
+)";
+
+constexpr const char* members_of = R"(
+SELECT
+  m.{member.session_id}, m.{member.fence}, {now} - m.{member.joined_at_us}, COALESCE(s.{session.expires_at_us}, {now}) - {now},
+  COALESCE(s.{session.revoked}, 0), COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0),
+  COALESCE(s.{session.label}, '')
+FROM {member} m
+LEFT JOIN {session} s ON s.{session.id} = m.{member.session_id}
+WHERE m.{member.lock_key} = :key
+ORDER BY m.{member.joined_at_us}
+)";
+
+constexpr const char* revoke_session = R"(
+UPDATE {session}
+SET {session.revoked} = 1
+WHERE {session.id} = :member
+)";
+
+constexpr const char* dead_members = R"(
+SELECT m.{member.lock_key}, m.{member.session_id}
+FROM {member} m
+LEFT JOIN {session} s ON s.{session.id} = m.{member.session_id}
+WHERE s.{session.id} IS NULL
+LIMIT :most
+)";
+
+constexpr const char* next_keys = R"(
+SELECT
+  l.{lock.lock_key}, l.{lock.session_id}, {now} - l.{lock.acquired_at_us},
+  EXISTS (SELECT 1 FROM {member} m WHERE m.{member.lock_key} = l.{lock.lock_key})
+FROM {lock} l
+WHERE l.{lock.lock_key} > :after
+ORDER BY l.{lock.lock_key}
+LIMIT :most
+)";
+
+/// How many rows of the lock table one step of clean-up reads.
+constexpr std::uint64_t keys_in_step = 1000;
+
+std::string literal(const id128& id) { return fmt::format("X'{}'", id.hex()); }
+
+bool lacks_table(const fault& why) noexcept {
+  constexpr int no_such_table = 1146;
+  return why.native == no_such_table || why.text.find("no such table") != std::string::npos;
+}
+
+constexpr int table_access_denied = 1142;
+
+bool is_there(const fault& why) noexcept {
+  constexpr int duplicate_key = 1062;
+  return why.native == duplicate_key || why.text.find("UNIQUE constraint") != std::string::npos;
+}
+
+bool answered(const reply& answer) noexcept { return answer.result == outcome::yes || answer.result == outcome::no; }
+
+/// The answer to several statements of one verb.
+reply after(unsigned before, reply answer) {
+  answer.statements += before;
+  return answer;
+}
+
+}  // namespace
+
+/// A key and the member whose session ends first.
+struct shared_keys::state {
+  membership shared = membership::none;
+  std::uint64_t fence = 0;
+  std::uint64_t closing = 0;
+  microseconds since{0};  ///< closed: when that was said last
+  std::uint64_t units = 0;
+  id128 member{};  ///< zero if there is none
+  bool gone = false;
+  std::int64_t remaining = 0;
+  std::string who{};
+};
+
+shared_keys::shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates)
+    : names_(names), create_(create_statement(file, names)), creates_(creates) {
+  names_.add_table("member",
+                   {"lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies"});
+  names_.add_text("open_id", literal(open_id));
+  names_.add_text("closed_id", literal(closed_id));
+  names_.add_text("never", std::string(never));
+  names_.add_text("closed_for", std::to_string(closed_for.count()));
+  for (const auto& [name, word] :
+       {named_part{"same_fence", words.same_fence}, {"lock_row", words.lock_row}, {"share_row", words.share_row}}) {
+    names_.add_text(std::string(name), names_.expand(word));
+  }
+  for (const auto& word : member_texts) names_.add_text(std::string(word.name), names_.expand(word.text));
+}
+
+bool shared_keys::is_shared(const id128& session) noexcept { return session == open_id || session == closed_id; }
+
+sql_text shared_keys::text(std::string_view source, const char* doing, row_wait if_locked) const {
+  return {in_one_line(names_.expand(source)), doing, if_locked};
+}
+
+/// Runs `statement`; if the table is missing, makes it and runs it again.
+template <class Run>
+reply shared_keys::with_table(sql_connection& on, Run run) {
+  auto answer = run();
+  if (answer.result != outcome::failed || !lacks_table(answer.why)) return answer;
+  if (creates_) {
+    const auto made = on.change({create_, "make the table of members"}, {});
+    if (answered(made)) return after(answer.statements + made.statements, run());
+    answer.why = made.why;
+  }
+  answer.why.text +=
+      fmt::format(": shared locks and permits need the table {}, by the statement that dlock schema prints",
+                  names_.expand("{member}"));
+  answer.why.transient = answer.why.missing = false;
+  return answer;
+}
+
+// ---- the verbs ------------------------------------------------------------------------------------------------------
+
+/// Each waits for locked rows, for a second at most: other joins lock them, for a moment, and a caller that closes a
+/// key must have its turn among them.
+reply shared_keys::execute(sql_connection& on, const request& asked) {
+  const sql_bytes key{asked.resource};
+  used_.store(true, std::memory_order_relaxed);
+  switch (asked.action) {
+    case verb::take: return asked.units != 0 ? with_table(on, [&] { return join(on, asked); }) : take_closed(on, asked);
+    case verb::insert: return with_table(on, [&] { return insert_open(on, asked); });
+    case verb::take_over: return with_table(on, [&] { return make_open(on, asked); });
+    case verb::release:
+    case verb::cancel:
+      return with_table(on, [&] {
+        return on.change(text(leave, "leave"), {{"key", key}, {"session", asked.session}, {"nonce", asked.nonce}});
+      });
+    case verb::close: return on.change(text(close_key, "close"), {{"key", key}});
+    case verb::open: return on.change(text(open_closed, "open"), {{"key", key}});
+    default: break;
+  }
+  return {.why = {.text = "no such verb for shared locks"}};
+}
+
+reply shared_keys::join(sql_connection& on, const request& asked) {
+  const sql_bytes key{asked.resource};
+  const std::uint64_t units = asked.units, permits = asked.permits;
+  const auto ask = [&] {
+    auto answer = permits == 0
+                      ? on.change(text(join_reader, "join"),
+                                  {{"key", key}, {"session", asked.session}, {"nonce", asked.nonce}, {"units", units}})
+                      : on.change(text(join_permits, "join"), {{"key", key},
+                                                               {"session", asked.session},
+                                                               {"nonce", asked.nonce},
+                                                               {"units", units},
+                                                               {"permits", permits}});
+    // A proxy has sent it twice. Nobody else uses that nonce.
+    if (is_there(answer.why)) answer.result = outcome::unknown;
+    return answer;
+  };
+  auto answer = ask();
+  // After a poll the key may only have to be opened.
+  if (answer.result != outcome::no || !asked.polled || asked.action != verb::take) return answer;
+  const auto opened = on.change(text(open_free, "share"), {{"key", key}});
+  if (opened.result != outcome::yes) {
+    if (opened.result == outcome::no) answer.statements += opened.statements;
+    return opened.result == outcome::no ? answer : after(answer.statements, opened);
+  }
+  return after(answer.statements + opened.statements, ask());
+}
+
+/// No key is shared without the table.
+reply shared_keys::look_for_table(sql_connection& on) {
+  sql_rows rows;
+  return on.read(text("SELECT 1 FROM {member} WHERE 1 = 0", "look for the table of members"), {}, rows);
+}
+
+void shared_keys::make(sql_connection& on) {
+  if (creates_) with_table(on, [&] { return look_for_table(on); });
+}
+
+reply shared_keys::insert_open(sql_connection& on, const request& asked) {
+  const auto found = look_for_table(on);
+  if (found.result != outcome::yes) return found;
+  const auto made = on.change(text(insert_shared, "share"), {{"key", sql_bytes{asked.resource}}});
+  if (is_there(made.why)) return {.result = outcome::no};
+  if (made.result != outcome::yes) return made;
+  return after(found.statements + made.statements, join(on, asked));
+}
+
+/// Removes members whose session is gone, or opens the key of a dead exclusive holder.
+reply shared_keys::make_open(sql_connection& on, const request& asked) {
+  const sql_bytes key{asked.resource};
+  if (asked.expected->shared != membership::none) {
+    auto removed =
+        on.change(text(remove_dead, "remove dead members"), {{"key", key}, {"holder", asked.expected->holder}});
+    if (removed.result == outcome::yes) removed.result = outcome::no;  // nothing is granted
+    removed.fence = 0;
+    return removed;
+  }
+  const auto found = look_for_table(on);
+  if (found.result != outcome::yes) return found;
+  const auto opened =
+      on.change(text(open_dead, "take over"),
+                {{"key", key}, {"holder", asked.expected->holder}, {"seen_fence", asked.expected->fence}});
+  if (opened.result != outcome::yes) return opened;
+  return after(found.statements + opened.statements, join(on, asked));
+}
+
+reply shared_keys::take_closed(sql_connection& on, const request& asked) {
+  const auto own_ttl = asked.kind == lease_kind::session ? sql_value() : sql_value(std::int64_t{asked.ttl.count()});
+  return on.change(text(take_if_closed, "take"), {{"key", sql_bytes{asked.resource}},
+                                                  {"session", asked.session},
+                                                  {"nonce", asked.nonce},
+                                                  {"own_ttl", own_ttl},
+                                                  {"seen_fence", asked.expected->fence},
+                                                  {"closing", asked.expected->closing}});
+}
+
+reply shared_keys::read_state(sql_connection& on, std::string_view key, state& found) {
+  sql_rows rows;
+  auto answer = on.read(text(key_and_first, "poll members"), {{"key", sql_bytes{key}}}, rows);
+  if (answer.result != outcome::yes || rows.empty()) return answer;
+  const auto& row = rows.front();
+  const auto session = row.id(0);
+  found.shared = session == open_id ? membership::open : session == closed_id ? membership::closed : membership::none;
+  found.fence = row.natural(1);
+  found.closing = row.natural(2);
+  found.since = row.time(3);
+  found.units = row.natural(4);
+  found.member = row.id(5);
+  found.gone = row.truth(6);
+  found.remaining = row.integer(7);
+  if (!found.gone) found.who = detail::describe_process(row.text(8), row.integer(9), row.text(10));
+  return answer;
+}
+
+void shared_keys::look(sql_connection& on, const request& asked, reply& polled) {
+  used_.store(true, std::memory_order_relaxed);
+  state now;
+  const auto read = read_state(on, asked.resource, now);
+  polled.statements += read.statements;
+  if (read.result != outcome::yes) {
+    polled.result = read.result;
+    polled.why = read.why;
+    return;
+  }
+  auto& holder = polled.holder = {.fence = now.fence};
+  if (now.shared == membership::none) return;  // it was taken or freed since; a take shows that
+  holder.shared = now.shared;
+  holder.closing = now.closing;
+  const bool closed = now.shared == membership::closed;
+  holder.stale = closed && now.since >= closed_for / 3;
+  if (asked.units != 0) {
+    if (closed && now.since < closed_for) {
+      holder.holder = closed_id;
+      holder.remaining = closed_for - now.since;
+      holder.who = "a caller that waits for the exclusive lock";
+      return;
+    }
+    if (asked.permits == 0 || now.units + asked.units <= asked.permits) return;
+  }
+  if (!now.member) return;
+  holder.holder = now.member;
+  holder.kind = lease_kind::session;
+  holder.gone = now.gone;
+  holder.expired = now.gone || now.remaining <= 0;
+  holder.remaining = microseconds{std::max<std::int64_t>(0, holder.expired ? 0 : now.remaining)};
+  holder.who = std::move(now.who);
+}
+
+// ---- operators and clean-up -----------------------------------------------------------------------------------------
+
+reply shared_keys::name_members(sql_connection& on, std::vector<holder_info>& all) {
+  reply answer{.result = outcome::yes, .statements = 0};
+  std::vector<holder_info> named;
+  for (auto& each : all) {
+    if (!is_shared(each.session)) {
+      named.push_back(std::move(each));
+      continue;
+    }
+    sql_rows rows;
+    answer = on.read(text(members_of, "list members"), {{"key", sql_bytes{each.key}}}, rows);
+    if (answer.result != outcome::yes) return answer;
+    for (const auto& row : rows) {
+      named.push_back({.key = each.key,
+                       .session = row.id(0),
+                       .fence = row.natural(1),
+                       .host = std::string(row.text(5)),
+                       .pid = row.integer(6),
+                       .label = std::string(row.text(7)),
+                       .kind = lease_kind::session,
+                       .revoked = row.truth(4),
+                       .since = row.time(2),
+                       .remaining = row.time(3),
+                       .dead = row.integer(3) <= 0,
+                       .waiters = each.waiters});
+    }
+  }
+  all = std::move(named);
+  return answer;
+}
+
+reply shared_keys::revoke(sql_connection& on, std::string_view key) {
+  sql_rows rows;
+  auto answer = on.read(text(members_of, "revoke"), {{"key", sql_bytes{key}}}, rows);
+  if (answer.result == outcome::failed && lacks_table(answer.why)) return {.result = outcome::no};
+  if (answer.result != outcome::yes) return answer;
+  bool any = false;
+  for (const auto& row : rows) {
+    answer = on.change(text(revoke_session, "revoke"), {{"member", row.id(0)}});
+    if (!answered(answer)) return answer;
+    any = any || answer.result == outcome::yes;
+  }
+  return {.result = any ? outcome::yes : outcome::no};
+}
+
+reply shared_keys::free_idle(sql_connection& on, std::string_view key) {
+  auto answer = on.change(text(close_key, "clean up", row_wait::avoid), {{"key", sql_bytes{key}}});
+  if (answer.result != outcome::yes) return answer;
+  state now;
+  answer = read_state(on, key, now);
+  if (answer.result != outcome::yes || now.shared != membership::closed) return answer;
+  if (!now.member) {
+    answer = on.change(text(free_closed, "clean up"),
+                       {{"key", sql_bytes{key}}, {"seen_fence", now.fence}, {"closing", now.closing}});
+    if (answer.result == outcome::yes) return answer;
+  }
+  return on.change(text(open_closed, "clean up"), {{"key", sql_bytes{key}}});
+}
+
+reply shared_keys::clean(sql_connection& on, microseconds idle, std::size_t limit) {
+  sql_rows rows;
+  auto answer = on.read(text(dead_members, "clean up"), {{"most", std::uint64_t{limit}}}, rows);
+  // A program without the table, or without a right on it, has nothing to clean.
+  if (answer.result == outcome::failed && (lacks_table(answer.why) || answer.why.native == table_access_denied))
+    return {.result = outcome::yes};
+  if (answer.result != outcome::yes) return answer;
+  std::uint64_t gone = 0;
+  for (const auto& row : rows) {
+    answer = on.change(text(remove_dead, "clean up", row_wait::avoid),
+                       {{"key", sql_bytes{row.text(0)}}, {"holder", row.id(1)}});
+    if (!answered(answer) && !answer.why.contended) return answer;
+    gone += answer.result == outcome::yes ? 1 : 0;
+  }
+  bool more = rows.size() >= limit;
+  // Reads the whole lock table again, which is not worth it where no key is shared.
+  if (idle.count() > 0 && used_.load(std::memory_order_relaxed)) {
+    std::string from;
+    {
+      const base::lock_guard lock(mutex_);
+      from = cleaned_;
+    }
+    rows.clear();
+    answer = on.read(text(next_keys, "clean up"), {{"after", sql_bytes{from}}, {"most", keys_in_step}}, rows);
+    if (answer.result != outcome::yes) return answer;
+    for (const auto& row : rows) {
+      if (row.id(1) != open_id || row.truth(3) || row.time(2) < idle) continue;
+      answer = free_idle(on, row.text(0));
+      if (!answered(answer) && !answer.why.contended) return answer;
+    }
+    const base::lock_guard lock(mutex_);
+    cleaned_ = rows.size() < keys_in_step ? std::string() : std::string(rows.back().text(0));
+    more = more || !cleaned_.empty();
+  }
+  return {.result = outcome::yes, .fence = gone, .more = more};
+}
+
+}  // namespace dlock::stores::sql

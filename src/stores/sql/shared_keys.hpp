@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// Readers and permits (lock_options::mode), written once for all databases. docs/protocol.md, "Members", has the
+/// rules.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/holder_info.hpp"
+#include "stores/sql/sql_connection.hpp"
+#include "stores/sql/table_names.hpp"
+
+namespace dlock::stores::sql {
+
+/// The words in which databases differ.
+struct member_words {
+  std::string_view same_fence;  ///< returns the fence of the row `l`
+  std::string_view lock_row;    ///< the end of a SELECT that locks the rows that it reads
+  std::string_view share_row;   ///< likewise, shared
+};
+
+/// The table of members, and the keys that they share. Thread safety: all functions may be called from any thread.
+class shared_keys {
+ public:
+  /// `names` has the lock tables and the database's words; `file` is the text of sql/member-*.sql; `creates`: the URL
+  /// says schema=create.
+  shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates);
+
+  /// Whether execute() must be called for it.
+  static bool concerns(const request& asked) noexcept {
+    return asked.units != 0 || asked.action == verb::close || asked.action == verb::open ||
+           (asked.expected != nullptr && asked.expected->shared != membership::none);
+  }
+  /// Whether that session stands for the members of a key.
+  static bool is_shared(const id128& session) noexcept;
+
+  /// Makes the table if it is missing and the URL allows that, so that programs whose user may not make tables find it.
+  void make(sql_connection& on);
+  /// A request that concerns members, except a poll.
+  reply execute(sql_connection& on, const request& asked);
+  /// After a poll that has shown the members' session: sets the holder for whom the caller must wait.
+  void look(sql_connection& on, const request& asked, reply& polled);
+  /// Replaces each holder in `all` that stands for members by these.
+  reply name_members(sql_connection& on, std::vector<holder_info>& all);
+  /// Revokes the sessions of all members of a key.
+  reply revoke(sql_connection& on, std::string_view key);
+  /// One step of clean-up: removes dead members, and frees keys without members that were not opened for `idle`.
+  reply clean(sql_connection& on, microseconds idle, std::size_t limit);
+
+ private:
+  template <class Run>
+  reply with_table(sql_connection& on, Run run);
+  sql_text text(std::string_view source, const char* doing, row_wait if_locked = row_wait::accept) const;
+  reply look_for_table(sql_connection& on);
+  reply join(sql_connection& on, const request& asked);
+  reply make_open(sql_connection& on, const request& asked);
+  reply insert_open(sql_connection& on, const request& asked);
+  reply take_closed(sql_connection& on, const request& asked);
+  reply free_idle(sql_connection& on, std::string_view key);
+  struct state;
+  reply read_state(sql_connection& on, std::string_view key, state& found);
+
+  table_names names_;
+  const std::string create_;
+  const bool creates_;
+  std::atomic<bool> used_{false};
+  base::mutex mutex_{};
+  std::string cleaned_ DLOCK_GUARDED_BY(mutex_){};  ///< the last key that a step of clean-up has looked at
+};
+
+}  // namespace dlock::stores::sql
