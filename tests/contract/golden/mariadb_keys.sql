@@ -65,6 +65,21 @@ text: CREATE TABLE IF NOT EXISTS `P_done` (
   `done_by` VARCHAR(400) CHARACTER SET utf8mb4 NOT NULL,
   KEY `P_done_until` (`valid_until_us`))
  ENGINE=InnoDB
+text: SELECT 1 FROM `P_member` WHERE 1 = 0
+text: CREATE TABLE IF NOT EXISTS `P_member` (
+  `lock_key` VARBINARY(255) NOT NULL,
+  `session_id` BINARY(16) NOT NULL,
+  `nonce` BIGINT UNSIGNED NOT NULL,
+  `units` INT UNSIGNED NOT NULL,
+  `fence` BIGINT UNSIGNED NOT NULL,
+  `joined_at_us` BIGINT NOT NULL,
+  `verified_by` BIGINT UNSIGNED NOT NULL,
+  `verifies` BIGINT UNSIGNED NOT NULL,
+  PRIMARY KEY (`lock_key`,
+               `session_id`,
+               `nonce`))
+ ENGINE=InnoDB
+text: SELECT 1 FROM `P_member` WHERE 1 = 0
 text: DO RELEASE_LOCK('dlock:<lock tables>')
 text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>6C6F636B'
 text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>73657373696F6E'
@@ -163,6 +178,36 @@ execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS 
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? ... 970-01-01',UTC_TIMESTAMP(6)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT 1 FROM `P_session` s WHERE s.`id` = ?))) (560 bytes, d7382b7d504d28ee)
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMES ... ROSECOND,?,UTC_TIMESTAMP(?)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT ? FROM `P_session` s WHERE s.`id` = ?))) (519 bytes, 9379d2050c560d1c)
 == keys, by session, 1: release -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, by session, 1: a reader joins a free key -> 1 yes
+text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_lock` l WHERE l.`lock_key` = X'<golden n>' AND l.`session_id` = X'646c6f636b3a6f70656e3a7368617265' AND CONCAT(@@global.read_only) IN ('0', 'OFF') LOCK IN SHARE MODE
+text: UPDATE `P_lock` SET `session_id` = X'646c6f636b3a6f70656e3a7368617265', `nonce` = 0, `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = <number>, `verified_by` = <connection> WHERE `lock_key ... ` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 3000000)) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (557 bytes, 4e658972a2c4003c)
+text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_lock` l WHERE l.`lock_key` = X'<golden n>' AND l.`session_id` = X'646c6f636b3a6f70656e3a7368617265' AND CONCAT(@@global.read_only) IN ('0', 'OFF') LOCK IN SHARE MODE
+== keys, by session, 1: a reader leaves -> 1 yes
+text: DELETE FROM `P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce>
+== keys, by session, 1: a reader joins -> 1 yes
+text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_lock` l WHERE l.`lock_key` = X'<golden n>' AND l.`session_id` = X'646c6f636b3a6f70656e3a7368617265' AND CONCAT(@@global.read_only) IN ('0', 'OFF') LOCK IN SHARE MODE
+== keys, by session, 1: poll: members -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+text: SELECT l.`session_id`, l.`fence`, l.`verifies`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE((SELECT SUM(c.`units`) FROM `P_member` c WHERE c.`lock_key` = l.`lock_key`), 0), m.`session_id`, s ... LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE l.`lock_key` = X'<golden n>' ORDER BY s.`expires_at_us` LIMIT 1 (606 bytes, 4f08425a395f123e)
+== keys, by session, 1: a reader leaves -> 1 yes
+text: DELETE FROM `P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce>
+== keys, by session, 1: a permit -> 1 yes
+text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MIC ... lobal.read_only) IN ('0', 'OFF') GROUP BY l.`lock_key`, l.`fence` HAVING COALESCE(SUM(m.`units`), 0) + 1 <= 2 FOR UPDATE (582 bytes, 6a763c74243dd0f7)
+== keys, by session, 1: a permit is cancelled -> 1 yes
+text: DELETE FROM `P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce>
+== keys, by session, 1: close -> 1 yes
+text: UPDATE `P_lock` SET `verifies` = `verifies` + CASE `session_id` WHEN X'646c6f636b3a6f70656e3a7368617265' THEN 1 ELSE 0 END, `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `session_id` = X'646c6f636b3a636c6f7365643a6e6f77' WHERE `lock_key` = X'<golden n>' AND `session_id` IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77') AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+== keys, by session, 1: open -> 1 yes
+text: UPDATE `P_lock` SET `session_id` = X'646c6f636b3a6f70656e3a7368617265' WHERE `lock_key` = X'<golden n>' AND `session_id` = X'646c6f636b3a636c6f7365643a6e6f77'
+== keys, by session, 1: close again -> 1 yes
+text: UPDATE `P_lock` SET `verifies` = `verifies` + CASE `session_id` WHEN X'646c6f636b3a6f70656e3a7368617265' THEN 1 ELSE 0 END, `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `session_id` = X'646c6f636b3a636c6f7365643a6e6f77' WHERE `lock_key` = X'<golden n>' AND `session_id` IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77') AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+== keys, by session, 1: poll: closed, without members -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+text: SELECT l.`session_id`, l.`fence`, l.`verifies`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE((SELECT SUM(c.`units`) FROM `P_member` c WHERE c.`lock_key` = l.`lock_key`), 0), m.`session_id`, s ... LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE l.`lock_key` = X'<golden n>' ORDER BY s.`expires_at_us` LIMIT 1 (606 bytes, 4f08425a395f123e)
+== keys, by session, 1: take: of a closed key -> 1 yes
+text: UPDATE `P_lock` SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = <nonce>, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = NULL + TI ... OT EXISTS (SELECT 1 FROM `P_member` m WHERE m.`lock_key` = X'<golden n>') AND CONCAT(@@global.read_only) IN ('0', 'OFF') (573 bytes, 52673535d85424c6)
+== keys, by session, 1: release: of a key that was shared -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
 == keys, expiring, 1: take: no such row -> 1 no
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
@@ -475,6 +520,8 @@ text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `l
 text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 5
 --
 text: SELECT `lock_key` FROM `P_done` WHERE `valid_until_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) LIMIT 100
+text: SELECT m.`lock_key`, m.`session_id` FROM `P_member` m LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE s.`id` IS NULL LIMIT 100
+text: SELECT l.`lock_key`, l.`session_id`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, EXISTS (SELECT 1 FROM `P_member` m WHERE m.`lock_key` = l.`lock_key`) FROM `P_lock` l WHERE l.`lock_key` > X'' ORDER BY l.`lock_key` LIMIT 1000
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')

@@ -353,6 +353,7 @@ text: SELECT `id` FROM `P_session` WHERE `expires_at_us` + `ttl_us` <= TIMESTAMP
 text: SELECT `lock_key` FROM `P_lock` WHERE `lock_key` > X'' ORDER BY `lock_key` LIMIT 1 OFFSET 4999
 text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` > X'' AND l.`acquired_at_us` + 1 <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01' ... AMP(6)), l.`expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))) ORDER BY l.`lock_key` LIMIT 200 (541 bytes, 97019e8dd96125e8)
 text: SELECT `lock_key` FROM `P_done` WHERE `valid_until_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) LIMIT 100
+text: SELECT m.`lock_key`, m.`session_id` FROM `P_member` m LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE s.`id` IS NULL LIMIT 100
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')
@@ -726,6 +727,7 @@ text: SELECT `id` FROM `P_session` WHERE `expires_at_us` + `ttl_us` <= TIMESTAMP
 text: SELECT `lock_key` FROM `P_lock` WHERE `lock_key` > X'' ORDER BY `lock_key` LIMIT 1 OFFSET 4999
 text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` > X'' AND l.`acquired_at_us` + 1 <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01' ... AMP(6)), l.`expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))) ORDER BY l.`lock_key` LIMIT 200 (541 bytes, 97019e8dd96125e8)
 text: SELECT `lock_key` FROM `P_done` WHERE `valid_until_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) LIMIT 100
+text: SELECT m.`lock_key`, m.`session_id` FROM `P_member` m LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE s.`id` IS NULL LIMIT 100
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')
@@ -1099,6 +1101,7 @@ text: SELECT `id` FROM `P_session` WHERE `expires_at_us` + `ttl_us` <= TIMESTAMP
 text: SELECT `lock_key` FROM `P_lock` WHERE `lock_key` > X'' ORDER BY `lock_key` LIMIT 1 OFFSET 4999
 text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` > X'' AND l.`acquired_at_us` + 1 <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01' ... AMP(6)), l.`expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))) ORDER BY l.`lock_key` LIMIT 200 (541 bytes, 97019e8dd96125e8)
 text: SELECT `lock_key` FROM `P_done` WHERE `valid_until_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) LIMIT 100
+text: SELECT m.`lock_key`, m.`session_id` FROM `P_member` m LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE s.`id` IS NULL LIMIT 100
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')
@@ -1434,6 +1437,7 @@ text: SELECT `id` FROM `P_session` WHERE `expires_at_us` + `ttl_us` <= TIMESTAMP
 text: SELECT `lock_key` FROM `P_lock` WHERE `lock_key` > X'' ORDER BY `lock_key` LIMIT 1 OFFSET 4999
 text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` > X'' AND l.`acquired_at_us` + 1 <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01' ... AMP(6)), l.`expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))) ORDER BY l.`lock_key` LIMIT 200 (541 bytes, 97019e8dd96125e8)
 text: SELECT `lock_key` FROM `P_done` WHERE `valid_until_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) LIMIT 100
+text: SELECT m.`lock_key`, m.`session_id` FROM `P_member` m LEFT JOIN `P_session` s ON s.`id` = m.`session_id` WHERE s.`id` IS NULL LIMIT 100
 == examine
 text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
 text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')

@@ -68,6 +68,17 @@ CREATE TABLE IF NOT EXISTS "dlock_done" (
   "fence" INTEGER NOT NULL,
   "done_by" TEXT NOT NULL)
 CREATE INDEX IF NOT EXISTS "dlock_done_until" ON "dlock_done" ("valid_until_us") WHERE "valid_until_us" IS NOT NULL
+CREATE TABLE IF NOT EXISTS "dlock_member" (
+  "lock_key" BLOB NOT NULL,
+  "session_id" BLOB NOT NULL,
+  "nonce" INTEGER NOT NULL,
+  "units" INTEGER NOT NULL,
+  "fence" INTEGER NOT NULL,
+  "joined_at_us" INTEGER NOT NULL,
+  "verified_by" INTEGER NOT NULL,
+  "verifies" INTEGER NOT NULL,
+  PRIMARY KEY ("lock_key", "session_id", "nonce"))
+SELECT 1 FROM "dlock_member" WHERE 1 = 0
 == a connection
 PRAGMA foreign_keys=OFF
 PRAGMA journal_mode = WAL
@@ -134,6 +145,36 @@ SELECT l."session_id", l."fence", l."expires_at_us", s."expires_at_us", s."host"
 == keys, by session, 1: take over -> 1 yes
 UPDATE "dlock_lock" SET "session_id" = :session, "nonce" = :nonce, "fence" = "fence" + 1, "acquired_at_us" = :now, "expires_at_us" = :own_ttl + :now WHERE "lock_key" = :key AND "session_id" = :holder AND "fence" = :seen_fence AND ("expires_at_us" <= :now OR ("expires_at_us" IS NULL AND NOT EXISTS (SELECT 1 FROM "dlock_session" s WHERE s."id" = :holder))) RETURNING "fence"
 == keys, by session, 1: release -> 1 yes
+UPDATE "dlock_lock" SET "session_id" = NULL, "expires_at_us" = NULL WHERE "lock_key" = :key AND "session_id" = :session AND "fence" = :fence
+== keys, by session, 1: a reader joins a free key -> 1 yes
+INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' RETURNING "fence"
+UPDATE "dlock_lock" SET "session_id" = X'646c6f636b3a6f70656e3a7368617265', "nonce" = 0, "acquired_at_us" = :now, "expires_at_us" = <number> WHERE "lock_key" = :key AND ("session_id" IS NULL OR "expires_at_us" <= :now OR ("session_id" = X'646c6f636b3a636c6f7365643a6e6f77' AND "acquired_at_us" <= :now - 3000000))
+INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' RETURNING "fence"
+== keys, by session, 1: a reader leaves -> 1 yes
+DELETE FROM "dlock_member" WHERE "lock_key" = :key AND "session_id" = :session AND "nonce" = :nonce
+== keys, by session, 1: a reader joins -> 1 yes
+INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' RETURNING "fence"
+== keys, by session, 1: poll: members -> 1 yes
+SELECT l."session_id", l."fence", l."expires_at_us", s."expires_at_us", s."host", s."pid", s."label", l."nonce" FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" = :key
+SELECT l."session_id", l."fence", l."verifies", :now - l."acquired_at_us", COALESCE((SELECT SUM(c."units") FROM "dlock_member" c WHERE c."lock_key" = l."lock_key"), 0), m."session_id", s."id" IS NULL, COALESCE(s."expires_at_us", 0) - :now,  ... key" LEFT JOIN "dlock_session" s ON s."id" = m."session_id" WHERE l."lock_key" = :key ORDER BY s."expires_at_us" LIMIT 1 (503 bytes, 9afdb4b30fdc990e)
+== keys, by session, 1: a reader leaves -> 1 yes
+DELETE FROM "dlock_member" WHERE "lock_key" = :key AND "session_id" = :session AND "nonce" = :nonce
+== keys, by session, 1: a permit -> 1 yes
+INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l LEFT JOIN "dlock_member" m ON m."lock_key" = l."lock_key" WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' GROUP BY l."lock_key", l."fence" HAVING COALESCE(SUM(m."units"), 0) + :units <= :permits RETURNING "fence"
+== keys, by session, 1: a permit is cancelled -> 1 yes
+DELETE FROM "dlock_member" WHERE "lock_key" = :key AND "session_id" = :session AND "nonce" = :nonce
+== keys, by session, 1: close -> 1 yes
+UPDATE "dlock_lock" SET "verifies" = "verifies" + CASE "session_id" WHEN X'646c6f636b3a6f70656e3a7368617265' THEN 1 ELSE 0 END, "acquired_at_us" = :now, "session_id" = X'646c6f636b3a636c6f7365643a6e6f77' WHERE "lock_key" = :key AND "session_id" IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77')
+== keys, by session, 1: open -> 1 yes
+UPDATE "dlock_lock" SET "session_id" = X'646c6f636b3a6f70656e3a7368617265' WHERE "lock_key" = :key AND "session_id" = X'646c6f636b3a636c6f7365643a6e6f77'
+== keys, by session, 1: close again -> 1 yes
+UPDATE "dlock_lock" SET "verifies" = "verifies" + CASE "session_id" WHEN X'646c6f636b3a6f70656e3a7368617265' THEN 1 ELSE 0 END, "acquired_at_us" = :now, "session_id" = X'646c6f636b3a636c6f7365643a6e6f77' WHERE "lock_key" = :key AND "session_id" IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77')
+== keys, by session, 1: poll: closed, without members -> 1 yes
+SELECT l."session_id", l."fence", l."expires_at_us", s."expires_at_us", s."host", s."pid", s."label", l."nonce" FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" = :key
+SELECT l."session_id", l."fence", l."verifies", :now - l."acquired_at_us", COALESCE((SELECT SUM(c."units") FROM "dlock_member" c WHERE c."lock_key" = l."lock_key"), 0), m."session_id", s."id" IS NULL, COALESCE(s."expires_at_us", 0) - :now,  ... key" LEFT JOIN "dlock_session" s ON s."id" = m."session_id" WHERE l."lock_key" = :key ORDER BY s."expires_at_us" LIMIT 1 (503 bytes, 9afdb4b30fdc990e)
+== keys, by session, 1: take: of a closed key -> 1 yes
+UPDATE "dlock_lock" SET "session_id" = :session, "nonce" = :nonce, "fence" = "fence" + 1, "acquired_at_us" = :now, "expires_at_us" = :own_ttl + :now WHERE "lock_key" = :key AND "session_id" = X'646c6f636b3a636c6f7365643a6e6f77' AND "fence" = :seen_fence AND "verifies" = :closing AND NOT EXISTS (SELECT 1 FROM "dlock_member" m WHERE m."lock_key" = :key) RETURNING "fence"
+== keys, by session, 1: release: of a key that was shared -> 1 yes
 UPDATE "dlock_lock" SET "session_id" = NULL, "expires_at_us" = NULL WHERE "lock_key" = :key AND "session_id" = :session AND "fence" = :fence
 == keys, expiring, 1: take: no such row -> 1 no
 UPDATE "dlock_lock" SET "session_id" = :session, "nonce" = :nonce, "fence" = "fence" + 1, "acquired_at_us" = :now, "expires_at_us" = :own_ttl + :now WHERE "lock_key" = :key AND ("session_id" IS NULL OR "expires_at_us" <= :now) RETURNING "fence"
@@ -707,6 +748,8 @@ DELETE FROM "dlock_lock" WHERE "lock_key" = :key AND "session_id" IS NULL AND "f
 --
 COMMIT
 SELECT "lock_key" FROM "dlock_done" WHERE "valid_until_us" <= :wall LIMIT :most
+SELECT m."lock_key", m."session_id" FROM "dlock_member" m LEFT JOIN "dlock_session" s ON s."id" = m."session_id" WHERE s."id" IS NULL LIMIT :most
+SELECT l."lock_key", l."session_id", :now - l."acquired_at_us", EXISTS (SELECT 1 FROM "dlock_member" m WHERE m."lock_key" = l."lock_key") FROM "dlock_lock" l WHERE l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous

@@ -648,6 +648,7 @@ SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now ORDER 
 SELECT "lock_key" FROM "dlock_lock" WHERE "lock_key" > :after ORDER BY "lock_key" LIMIT 1 OFFSET :window
 SELECT l."lock_key", l."session_id", l."fence", l."expires_at_us" IS NULL FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" > :after AND l."acquired_at_us" + :idle <= :now AND (l."session_id" IS NULL OR IIF(l."expires_at_us" IS NULL, s."id" IS NULL OR s."expires_at_us" + s."ttl_us" <= :now, l."expires_at_us" <= :now)) ORDER BY l."lock_key" LIMIT :most
 SELECT "lock_key" FROM "dlock_done" WHERE "valid_until_us" <= :wall LIMIT :most
+SELECT m."lock_key", m."session_id" FROM "dlock_member" m LEFT JOIN "dlock_session" s ON s."id" = m."session_id" WHERE s."id" IS NULL LIMIT :most
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous
