@@ -63,7 +63,7 @@ layer() {
     dlock/event_log.hpp | dlock/trace.hpp | dlock/metrics.hpp) echo 6 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp) echo 6 ;;
     dlock/lock_service.hpp | dlock/once.hpp | dlock/with_lock.hpp | dlock/async.hpp) echo 7 ;;  # a class, and its members that are templates
-    dlock/distributed_mutex.hpp | dlock/leader.hpp | dlock/leader_watch.hpp | dlock/spdlog_observer.hpp | dlock/prometheus.hpp | dlock/asio.hpp) echo 8 ;;
+    dlock/distributed_mutex.hpp | dlock/distributed_semaphore.hpp | dlock/distributed_shared_mutex.hpp | dlock/leader.hpp | dlock/leader_watch.hpp | dlock/spdlog_observer.hpp | dlock/prometheus.hpp | dlock/asio.hpp) echo 8 ;;
     dlock/macros.hpp | dlock/locked.hpp) echo 9 ;;
     dlock/dlock.hpp) echo 10 ;;
   esac

@@ -18,7 +18,8 @@ namespace DLOCK_EXPORT dlock {
 ///   dlock::distributed_mutex door{locks, "report:daily", {.ttl = 30s, .wait = 2s}};
 ///   std::lock_guard guard{door};
 ///
-/// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
+/// One object may be shared by threads; two objects of one key exclude each other, in one process or in many, unless
+/// lock_options::mode says otherwise.
 /// It is held by an owner (see owner.hpp; normally the thread) and not recursive. Destroying it releases what is still
 /// locked.
 ///

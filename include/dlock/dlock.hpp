@@ -6,6 +6,8 @@
 
 #include "dlock/append_part.hpp"
 #include "dlock/distributed_mutex.hpp"
+#include "dlock/distributed_semaphore.hpp"
+#include "dlock/distributed_shared_mutex.hpp"
 #include "dlock/error.hpp"
 #include "dlock/fenced.hpp"
 #include "dlock/key.hpp"

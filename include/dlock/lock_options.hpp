@@ -11,6 +11,7 @@
 //
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -49,6 +50,25 @@ enum class fairness {
   /// waits.
   fifo,
 };
+
+/// Who may hold a key at the same time. Use the constants and one_of().
+struct lock_mode {
+  static constexpr std::uint32_t unlimited = 0xFFFF'FFFF;
+
+  std::uint32_t units = 0;    ///< that a holder takes; 0: exclusive
+  std::uint32_t permits = 0;  ///< how many units there are; unlimited: shared
+
+  friend constexpr bool operator==(const lock_mode&, const lock_mode&) = default;
+};
+
+/// One holder, and nobody beside it.
+inline constexpr lock_mode exclusive{};
+/// A reader: any number of them, but none beside an exclusive holder. A caller that waits for the exclusive lock stops
+/// new readers, in all processes.
+inline constexpr lock_mode shared{.units = 1, .permits = lock_mode::unlimited};
+/// A semaphore: `units` of `permits` for each holder (1 to permits, at most 1,000,000), and none beside an exclusive
+/// holder. Each caller is held to the number that it names. Readers of the same key count as one unit each.
+constexpr lock_mode one_of(std::uint32_t permits, std::uint32_t units = 1) noexcept { return {units, permits}; }
 
 /// For lock_options::wait: practically no limit (100 years). Cancel it by lock_options::cancel or close().
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 * 36'525};
@@ -119,6 +139,11 @@ struct lock_options {
   /// Ends the waiting with lock_refused (errc::cancelled) when requested; if requested before the call,
   /// nothing is sent. Default: an empty token, never cancelled.
   std::optional<std::stop_token> cancel{};
+  /// Who may hold the key at the same time: exclusive, shared or one_of(n); see docs/shared.md. Only a call sets it:
+  /// service_options::defaults must not. The other modes are for keys with renewal::automatic on stores with
+  /// capabilities::shares, without min_hold, linger and fairness::fifo. An owner that holds the key in another mode
+  /// gets lock_deadlock if it asks for it exclusively. Default exclusive.
+  std::optional<lock_mode> mode{};
 };
 
 /// Checks every field; one that is not set counts as the library's default.

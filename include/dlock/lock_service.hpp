@@ -129,13 +129,14 @@ class lock_service : public once_calls, private detail::wrong_calls {
   /// Errors: lock_refused (forked).
   /// Cost: no statement.
   bool holds(const lock_key& key) const;
-  /// The present holder of the key, or row; empty if it is free.
+  /// The present holder of the key, or row, of several the first; empty if it is free.
   /// Errors: store_error; std::invalid_argument, a row of another service, or a key that the store can't have;
   /// std::logic_error, the store does not show the holders of its locks.
   /// Cost: one statement.
   std::optional<holder_info> holder(const lock_key& key);
-  /// Held keys in byte order, those after `after`, at most `limit`; no rows locked in place, whose tables are the
-  /// application's.
+  /// All that share it, one for each lease; otherwise as holder(), with one more statement for a shared key.
+  std::vector<holder_info> holders(const lock_key& key);
+  /// Held keys in byte order, after `after`, at most `limit`, shared ones with all holders; no rows locked in place.
   /// Errors: store_error; std::logic_error, as holder().
   /// Cost: one statement, and one more where holder_info::waiters is counted.
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
@@ -145,9 +146,8 @@ class lock_service : public once_calls, private detail::wrong_calls {
   /// Errors: as holder().
   /// Cost: one statement.
   waiter_overview waiters(const lock_key& key, std::size_t limit = 100);
-  /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which
-  /// is then revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: it is free, or a program
-  /// without dlock holds it.
+  /// Takes the key, or row, from its holders: at once, or when their sessions expire, which are revoked with all that
+  /// they keep (docs/operations.md#taking-a-lock-away). False: it is free, or a program without dlock holds it.
   /// Errors: as holder(); store_error names a holder from whom the store can't take it.
   /// Cost: at most three statements.
   bool force_release(const lock_key& key);

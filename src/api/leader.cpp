@@ -51,6 +51,8 @@ lock_options campaign_options(const lock_key& key, const leader_options& from, e
   };
   if (lock.wait) endless(fmt::format("wait = {} ms", lock.wait->count()));
   if (lock.cancel) endless("cancel");
+  if (lock.mode.value_or(exclusive) != exclusive)
+    refuse(key, "leader_options::lock.mode: there is one leader, so leave it unset");
   if (lock.retry.limit) endless(fmt::format("retry.limit = {}", *lock.retry.limit));
   if (lock.renewal && *lock.renewal != renewal::automatic) {
     refuse(key, fmt::format("leader_options::lock.renewal = {}: a term lasts until its function returns, so leave it "

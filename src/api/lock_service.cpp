@@ -109,14 +109,19 @@ request about(const lock_key& key) { return {.action = verb::poll, .resource = k
 
 }  // namespace
 
-std::optional<holder_info> lock_service::holder(const lock_key& key) {
+std::vector<holder_info> lock_service::holders(const lock_key& key) {
   auto& store = core_->where();
   check_key(store, key, "holder");
   auto& admin = admin_of(store, "holder");
   std::vector<holder_info> found;
   engine::ask(*core_, "holder", [&](connection& connection) { return admin.inspect(connection, about(key), found); });
+  for (auto& each : found) each.key = key.view();
+  return found;
+}
+
+std::optional<holder_info> lock_service::holder(const lock_key& key) {
+  auto found = holders(key);
   if (found.empty()) return std::nullopt;
-  found.front().key = key.view();
   return std::move(found.front());
 }
 

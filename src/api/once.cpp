@@ -73,6 +73,9 @@ void validate(const once_options& options, bool in_transaction) {
           fmt::format("dlock: once_options::lock.{} is set: in a transaction there is no lock", name));
     });
   }
+  if (options.lock.mode.value_or(exclusive) != exclusive) {
+    throw std::invalid_argument("dlock: once_options::lock.mode is not exclusive: one caller at a time does it");
+  }
   if (options.lock.reentry == reentry::allow) {
     throw std::invalid_argument(
         "dlock: once_options::lock.reentry = allow: a function that asks for its own key would find it undone");
@@ -114,6 +117,10 @@ void once_calls::end_once(const lease& held, const once_options& options) {
   auto& core = *access::core_of(service());
   if (grant->home.get() != &core) {
     throw std::invalid_argument("dlock: mark_done(): key '" + printable(grant->key) + "' is held by another service");
+  }
+  if (grant->mode != exclusive) {
+    throw std::logic_error("dlock: mark_done(): key '" + printable(grant->key) +
+                           "' is shared, or held by a permit: only an exclusive holder marks");
   }
   auto& marks = marks_of(core, grant->key);
   if (core.all().table.verified_here(*grant)) {

@@ -70,6 +70,12 @@ struct field_check {
   void operator()(std::string_view /*field*/, reentry /*value*/) const {}
   void operator()(std::string_view /*field*/, fairness /*value*/) const {}
   void operator()(std::string_view /*field*/, const std::stop_token& /*value*/) const {}
+  void operator()(std::string_view field, const lock_mode& mode) const {
+    constexpr std::uint32_t most = 1'000'000;
+    const bool counted = mode.permits != 0 && mode.units >= 1 && mode.units <= mode.permits && mode.permits <= most;
+    if (mode == exclusive || mode == shared || counted) return;
+    bad(field, fmt::format("{} of {}", mode.units, mode.permits), "must be 1 to all of 1 to 1,000,000 permits");
+  }
 };
 
 }  // namespace
@@ -130,6 +136,13 @@ void validate(const lock_settings& options) {
       bad("linger", linger, "must not be set with min_hold, which counts from a grant by the store");
     }
   }
+  if (options.mode != exclusive) {
+    constexpr const char* rule = "is not for shared locks and permits (lock_options::mode)";
+    if (options.renewal != renewal::automatic) bad("renewal", "none or manual", rule);
+    if (options.min_hold.count() != 0) bad("min_hold", fmt::format("{} ms", options.min_hold.count()), rule);
+    if (options.fairness != fairness::none) bad("fairness", "fifo", rule);
+    if (options.linger.count() != 0) bad("linger", fmt::format("{} ms", options.linger.count()), rule);
+  }
   if (options.max_hold.count() != 0 && options.max_hold < options.min_hold) {
     bad("max_hold", std::to_string(options.max_hold.count()) + " ms", "must not be below min_hold");
   }
@@ -172,6 +185,9 @@ void validate(const service_options& options) {
   }
   count("connections", options.connections, 1, 256, "must be 1 to 256");
   check("margin", options.margin, milliseconds{0}, day, "must be 0 (max(50 ms, ttl/20)) to a quarter of the ttl");
+  if (options.defaults.mode.value_or(exclusive) != exclusive) {
+    bad("defaults.mode", "shared or one_of()", "must be left unset: each call says whether it shares the key");
+  }
   detail::validate(detail::settled(options.defaults), options);
   count("max_waiters", options.max_waiters, 1, 10'000'000, "must be 1 to 10 000 000");
   check("release_limit", options.release_limit, milliseconds{10}, milliseconds{60'000}, "must be 10 ms to 60 s");

@@ -38,6 +38,7 @@ struct lock_settings {
   dlock::fairness fairness = dlock::fairness::none;
   std::chrono::milliseconds linger{0};
   std::stop_token cancel{};
+  lock_mode mode{};
 
   bool operator==(const lock_settings&) const = default;
 };

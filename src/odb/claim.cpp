@@ -205,6 +205,7 @@ std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, co
     throw std::invalid_argument(
         fmt::format("dlock: claim: min_hold = {} ms: a row keeps no time of its grant", terms.min_hold.count()));
   }
+  if (terms.mode != exclusive) throw std::invalid_argument("dlock: claim: mode: a row has one holder: exclusive");
   validate(terms);
   claiming claim(service, db, entity, query, terms, read);
   auto claimed = claim.free_rows(most);

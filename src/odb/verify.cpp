@@ -64,6 +64,11 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
   for (const auto* each : held) {
     const auto& grant = access::grant_of(*each);
     if (grant == nullptr) throw std::logic_error("dlock: verify() of an empty lease");
+    if (grant->mode != exclusive) {
+      throw std::logic_error(fmt::format(
+          "dlock: verify(): key '{}' is shared, or held by a permit: only an exclusive lease can be verified",
+          printable(grant->key)));
+    }
     grant->home->refuse_if_forked();
     all.push_back(grant);
   }

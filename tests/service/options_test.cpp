@@ -99,6 +99,7 @@ struct refused_value {
   renewal operator()(renewal /*usual*/) const { return renewal::manual; }
   reentry operator()(reentry /*usual*/) const { return reentry::refuse; }
   fairness operator()(fairness /*usual*/) const { return fairness::fifo; }
+  lock_mode operator()(const lock_mode& /*usual*/) const { return one_of(0, 1); }
   std::stop_token operator()(const std::stop_token& /*usual*/) const {
     std::stop_source stopped;
     stopped.request_stop();

@@ -382,8 +382,8 @@ class faulty_store final : public store,
 
   static std::size_t index(statement of) {
     if (of.index() == 0) return static_cast<std::size_t>(std::get<verb>(of));
-    return of.index() == 1 ? 10 + static_cast<std::size_t>(std::get<session_verb>(of))
-                           : 15 + static_cast<std::size_t>(std::get<other_verb>(of));
+    return of.index() == 1 ? 12 + static_cast<std::size_t>(std::get<session_verb>(of))
+                           : 17 + static_cast<std::size_t>(std::get<other_verb>(of));
   }
 
   bool blocks(statement of) const {
@@ -503,8 +503,8 @@ class faulty_store final : public store,
   std::atomic<std::size_t> registered_{0};
   std::atomic<std::size_t> without_row_{0};
   std::atomic<std::int64_t> idle_{0};
-  std::array<std::atomic<std::size_t>, 17> counts_{};
-  std::array<std::atomic<std::size_t>, 10> batches_{};
+  std::array<std::atomic<std::size_t>, 19> counts_{};
+  std::array<std::atomic<std::size_t>, 12> batches_{};
   std::recursive_mutex ghosts_run_;  // held while ghosts run; taken before mutex_
   mutable std::mutex mutex_;
   // Guarded by mutex_:

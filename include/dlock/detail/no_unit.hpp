@@ -17,7 +17,7 @@ struct any_time {
 };
 
 #define DLOCK_DETAIL_LOCK_OPTION_FIELDS \
-  "ttl, wait, renewal, reentry, retry, min_hold, max_hold, fairness, linger and cancel"
+  "ttl, wait, renewal, reentry, retry, min_hold, max_hold, fairness, linger, cancel and mode"
 
 /// The fields of lock_options, in their order. src/base/lock_options.cpp does not compile if one is missing.
 struct options_without_units {
@@ -31,6 +31,7 @@ struct options_without_units {
   std::optional<dlock::fairness> fairness{};
   any_time linger = 0;
   std::optional<std::stop_token> cancel{};
+  std::optional<lock_mode> mode{};
   // What other libraries call them.
   any_time timeout = 0;
   any_time wait_time = 0;

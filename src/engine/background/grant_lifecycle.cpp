@@ -117,7 +117,7 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
     trusted = grant->reason.load() == loss_reason::taken_over;
   }
   const bool freed = result == release_result::freed;
-  if (freed) history_.released(grant->key, grant->fence, now);
+  if (freed && grant->mode == exclusive) history_.released(grant->key, grant->fence, now);
   grant->turn.hand_on(freed && grant->min_hold.load().count() == 0);
   no_longer_held();
   if (!trusted) background_.notify_holder(grant);  // before gone(), which may end the notifier

@@ -64,6 +64,14 @@ void check_request(const service_core& core, const lock_key& key, const detail::
       throw std::invalid_argument(fmt::format("dlock: key '{}': {}: {}", printable(key), core.where().name(), why));
     }
   }
+  if (terms.mode != exclusive) {
+    const auto refuse = [&](const std::string& why) {
+      throw std::invalid_argument(
+          fmt::format("dlock: {} '{}': mode: {}", row != nullptr ? "row" : "key", printable(key), why));
+    };
+    if (row != nullptr) refuse("a row has one holder: exclusive");
+    if (!caps.shares) refuse(core.where().name() + " has only exclusive locks");
+  }
   const bool can_all = caps.session_leases && caps.expiring_leases && caps.min_hold;
   if (row == nullptr && can_all && terms.fairness == fairness::none && terms.linger.count() == 0) return;
   check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",

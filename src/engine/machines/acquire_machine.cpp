@@ -8,6 +8,8 @@ namespace dlock::engine {
 namespace {
 /// A row that is free at each poll and taken at each take is contended: after this many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
+/// Where each round may remove the members of one dead session.
+constexpr unsigned rounds_with_members = 64;
 /// A process that has not taken the key this long after its turn has come, with fairness::fifo, may be stopped.
 constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
 }  // namespace
@@ -40,13 +42,14 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
       why_ = answer.why;
       if (why_.text.empty()) why_.text = "no answer";
       // A poll or a removal without a reply leaves nothing that a cancel could undo.
-      if (last_ == step::poll || last_ == step::remove) return trouble(now);
+      if (last_ == step::poll || last_ == step::remove || last_ == step::close) return trouble(now);
       unknown_ = true;
       return go(step::resolve);
     case outcome::failed: return not_done(answer.why, now);
     case outcome::yes:
       if (last_ == step::poll) return polled(answer, now);
       if (last_ == step::remove) return go(step::take_over);
+      if (last_ == step::close) return again_at_once(step::poll, now);
       return granted(answer, now, trusted_until);
     case outcome::absent: return again_at_once(step::insert, now);
     case outcome::no: break;
@@ -68,14 +71,19 @@ step acquire_machine::refused(instant now) {
     // The session is not expired any more, or another taker removed it: the take-over checks again (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);
+    case step::close: return again_at_once(step::poll, now);
+    case step::take_over:
+      if (holder_.shared != membership::none) return again_at_once(step::poll, now);  // dead members were removed
+      return busy_unseen(now);
     default: return busy_unseen(now);
   }
 }
 
 step acquire_machine::polled(const reply& answer, instant now) {
   holder_ = answer.holder;
-  starvation_.polled(holder_, now);
   overtakes_ = false;
+  if (holder_.shared != membership::none) return polled_members(now);
+  starvation_.polled(holder_, now);
   if (holder_.others_first && !(overtakes_ = turn_is_over(now))) return busy(now, overtakes_at_ - now, true);
   if (!holder_.holder) return again_at_once(step::take, now);
   if (holder_.kind != lease_kind::session) {
@@ -84,6 +92,17 @@ step acquire_machine::polled(const reply& answer, instant now) {
   if (holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.expired) return again_at_once(step::remove, now);
   return held(now);
+}
+
+step acquire_machine::polled_members(instant now) {
+  if (holder_.holder && holder_.gone) return again_at_once(step::take_over, now);
+  if (holder_.holder && holder_.expired) return again_at_once(step::remove, now);
+  if (!settings_.shares && (holder_.shared == membership::open || holder_.stale)) {
+    // An attempt that does not wait must not keep readers out.
+    return holder_.holder && !retries_.may_retry(now) ? busy(now, holder_.remaining, true)
+                                                      : again_at_once(step::close, now);
+  }
+  return holder_.holder ? busy(now, holder_.remaining, true) : again_at_once(step::take, now);
 }
 
 bool acquire_machine::turn_is_over(instant now) noexcept {
@@ -119,7 +138,8 @@ step acquire_machine::not_done(const fault& why, instant now) {
 }
 
 step acquire_machine::again_at_once(step next, instant now) {
-  return ++at_once_ <= rounds_at_once ? go(next) : busy_unseen(now);
+  const auto most = holder_.shared != membership::none ? rounds_with_members : rounds_at_once;
+  return ++at_once_ <= most ? go(next) : busy_unseen(now);
 }
 
 step acquire_machine::busy(instant now, std::chrono::microseconds remaining, bool sees_holder) {
@@ -131,7 +151,8 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining, boo
 }
 
 step acquire_machine::held(instant now) {
-  if (now >= settings_.deadline || !starvation_.insists(now)) return busy(now, holder_.remaining, true);
+  const bool members = settings_.shares || holder_.shared != membership::none;
+  if (members || now >= settings_.deadline || !starvation_.insists(now)) return busy(now, holder_.remaining, true);
   insists_ = true;
   return go(step::take);
 }

@@ -18,6 +18,7 @@ enum class step {
   insert,     ///< send verb::insert
   remove,     ///< send session_verb::remove_expired for holder().holder
   take_over,  ///< send verb::take_over naming holder()
+  close,      ///< send verb::close
   pause,      ///< wait for pause() or a cancellation
   resolve,    ///< the last statement may still run: wait for its end and cancel its nonce, or leave that to the
               ///< background
@@ -32,6 +33,10 @@ enum class step {
 ///   begin -> take                    yes -> granted | give_back               no to a take -> poll
 ///   poll:  absent -> insert          free, or own expiry over -> take         else busy -> pause -> poll ...
 ///          session of the holder:    gone -> take_over                        expired -> remove -> take_over
+///   poll of a key with members:
+///          dead member: gone -> take_over -> poll     expired -> remove -> take_over -> poll
+///          shares: others must leave -> as busy       else -> take
+///          exclusive: open, or closed for long -> close -> poll     members -> as busy     none -> take
 ///   failed: contended take -> poll   contended otherwise -> as busy     transient -> pause -> poll   else -> failed
 ///   unknown -> resolve -> pause -> poll; but of a poll or a removal -> pause -> poll
 ///   notified, while it pauses, that the key may be free -> take
@@ -52,6 +57,7 @@ class acquire_machine {
     /// This process had to wait for the key a moment ago, and a release wakes registered waiters. So after a refused
     /// take it pauses, and registers, before it polls.
     bool registers_first = false;
+    bool shares = false;  ///< it asks for a shared lock or permits
   };
 
   explicit acquire_machine(const settings& given) noexcept;
@@ -104,6 +110,7 @@ class acquire_machine {
   step refused(instant now);
   step polled(const reply& answer, instant now);
   step granted(const reply& answer, instant now, instant trusted_until);
+  step polled_members(instant now);
   step again_at_once(step next, instant now);
   step busy(instant now, std::chrono::microseconds remaining, bool sees_holder);
   /// As busy(), after the present holder was seen.

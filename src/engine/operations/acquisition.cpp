@@ -73,7 +73,8 @@ key_acquire::found key_acquire::enter() {
   check_may_wait(services_, key_);
   queue_until_ = request_.deadline;
   turn = services_.queue.try_enter(key_, request_.once);
-  if (turn) return found::turn;
+  // A single attempt to become a member asks without it, because the caller with the turn may be granted as well.
+  if (turn || (request_.once && request_.shares())) return found::turn;
   return request_.deadline <= request_.begun ? found::busy : found::queue;
 }
 
@@ -83,7 +84,8 @@ key_acquire::found key_acquire::enter_queue(const flow& f) {
     too_many_ = true;
     return found::busy;
   }
-  if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order()) {
+  if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order() &&
+      !request_.shares()) {
     const keeping kept(key_, request_.terms, services_.caps);
     if (kept.kind == lease_kind::session) queue_waiter::uses = kept.ttl;
   }
@@ -156,7 +158,8 @@ key_acquire::found key_acquire::use_passed(instant now) {
 /// Uses what this process has kept of the key since its last lease.
 key_acquire::found key_acquire::use_lingering(instant now) {
   auto& lingering = services_.grants.lingering();
-  if (lingering.empty()) return found::turn;
+  // A single attempt to become a member may have no turn.
+  if (lingering.empty() || !turn) return found::turn;
   last_ = now;
   lingers_ = lingering.take(key_);
   if (lingers_ == nullptr) return found::turn;
@@ -209,10 +212,16 @@ task<key_acquire::found> key_acquire::ask_store(flow& f) {
         end = co_await here.attempt->ask(f, step::give_back);
       }
       too_many_ = end == step::pause && !f.interrupted() && !count();
-      if (end != step::pause || f.interrupted() || too_many_) co_return not_granted(f, attempt());
+      if (end != step::pause || f.interrupted() || too_many_) {
+        if (here.attempt->has_closed()) co_await here.attempt->reopen(f);
+        co_return not_granted(f, attempt());
+      }
       co_await pause(f, here);
     }
-    if (here.pause.interrupted()) co_return not_granted(f, attempt());
+    if (here.pause.interrupted()) {
+      if (here.attempt.has_value() && here.attempt->has_closed()) co_await here.attempt->reopen(f);
+      co_return not_granted(f, attempt());
+    }
     if (yields && !turn.retake()) break;
     how = pause_over(here, yields, f.now());
   }
@@ -260,15 +269,17 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
   if (how == next::take) return here.attempt->ask_notified(f);
   if (how == next::poll) return here.attempt->ask_by_poll(f);
   if (how == next::polled) return here.attempt->ask_polled(f);
-  auto& attempt = here.attempt.emplace(services_, key_, request_,
-                                       acquire_machine::settings{.deadline = request_.deadline,
-                                                                 .once = request_.once,
-                                                                 .poll_first = poll_first_,
-                                                                 .retry = request_.terms.retry,
-                                                                 .seed = services_.shared.next_nonce(),
-                                                                 .patient = here.patient,
-                                                                 .rivals = here.rivals,
-                                                                 .registers_first = registers_first(f.now())});
+  auto& attempt =
+      here.attempt.emplace(services_, key_, request_,
+                           acquire_machine::settings{.deadline = request_.deadline,
+                                                     .once = request_.once,
+                                                     .poll_first = poll_first_,
+                                                     .retry = request_.terms.retry,
+                                                     .seed = services_.shared.next_nonce(),
+                                                     .patient = here.patient,
+                                                     .rivals = here.rivals,
+                                                     .registers_first = !request_.shares() && registers_first(f.now()),
+                                                     .shares = request_.shares()});
   if (after_ != nullptr) return attempt.ask_after(f, *std::exchange(after_, nullptr));
   return attempt.ask(f);
 }
@@ -291,9 +302,12 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   auto mine = attempt.pin() ? attempt.pin()->id : id128{};
   // Where others see who waits, a waiter that has only polled so far needs a name as well.
   if (!mine && services_.caps.wakes_one()) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
-  const auto until = here.watch.pause_until(key_, mine, request_, machine, now);
+  // Members that leave notify nobody. A caller that has closed the key says in time that it still has to be.
+  const bool members = request_.shares() || machine.holder().shared != membership::none;
+  const auto until = members ? now + std::min(machine.pause(), closed_for / 2)
+                             : here.watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
-  auto& shortened_by = here.watch.replaces_polls() ? here.no_turn : turn;
+  auto& shortened_by = !members && here.watch.replaces_polls() ? here.no_turn : turn;
   return here.pause.run(f, shortened_by, &attempt.poll(now), until, &key_);
 }
 
@@ -325,6 +339,7 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
 key_acquire::found key_acquire::granted(std::shared_ptr<grant> held, instant now, unsigned statements,
                                         bool taken_over) {
   report_grant(services_, *held, request_, statements, taken_over, now);
+  if (request_.shares()) turn.hand_on(true);
   end_ = {.held = std::move(held), .first = true};
   return found::over;
 }

@@ -7,7 +7,8 @@ void batch_attempt::add(std::size_t number, const lock_key& key, queue_turn turn
   const acquire_machine::settings settings{.deadline = request_.deadline,
                                            .once = true,
                                            .poll_first = request_.polls_first(services_.statements.where()),
-                                           .retry = {}};
+                                           .retry = {},
+                                           .shares = request_.shares()};
   members_.emplace_back(number, std::move(turn), services_, key, request_, settings, woken_);
 }
 

@@ -25,6 +25,7 @@ verb verb_of(step next) noexcept {
     case step::insert: return verb::insert;
     case step::poll: return verb::poll;
     case step::take_over: return verb::take_over;
+    case step::close: return verb::close;
     default: return verb::take;
   }
 }
@@ -60,6 +61,7 @@ std::shared_ptr<grant> keeping::make_grant(engine_services& services, const lock
   grant->kind = kind;
   grant->fenced = services.caps.fence;
   grant->ttl = ttl;
+  grant->mode = terms.mode;
   give_to(std::move(owner), terms, *grant);
   return grant;
 }
@@ -81,6 +83,7 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
 }
 
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
+  if (grant.mode != exclusive) return;  // others may hold the key at the same time
   if (services.caps.looks_for_waiters())
     services.grants.knowledge().granted(grant.key, grant.nonce, waited, grant.asked_at);
   services.grants.history().granted(grant.key, {.fence = grant.fence,
@@ -154,7 +157,8 @@ task<step> key_attempt::ask(flow& f, step next, bool answered) {
       next = step::failed;
     } else if (at_ == step::take_over && answer.result == outcome::failed && answer.why.contended) {
       next = co_await find_blocker(f);
-    } else if (at_ == step::poll && answer.result == outcome::yes && is_nobodys(services_, key_, answer.holder)) {
+    } else if (at_ == step::poll && answer.result == outcome::yes && !request_.shares() &&
+               is_nobodys(services_, key_, answer.holder)) {
       next = co_await cancel_nobodys(f);
     } else {
       next = machine_.replied(answer, f.now(), trusted_until_, f.now() - statement_.sent_at);
@@ -207,6 +211,11 @@ void key_attempt::write_statement(instant now) {
     return;
   }
   statement_.what = statement::kind::keyed;
+  if (at_ == step::close) {
+    closed_ = true;
+    statement_.ask = {.action = verb::close, .resource = key_.view()};
+    return;
+  }
   if (!grants(at_)) {
     statement_.ask = poll_request(now);
     return;
@@ -219,7 +228,9 @@ void key_attempt::write_statement(instant now) {
   statement_.ask = asked_->ask(verb_of(at_));
   statement_.ask.ttl = keeping_.own_ttl();
   statement_.ask.min_hold = {};
-  statement_.ask.expected = at_ == step::take_over ? &machine_.holder() : nullptr;
+  const bool closed = at_ == step::take && polled_ && machine_.holder().shared != membership::none;
+  const bool names = at_ == step::take_over || (closed && !request_.shares());
+  statement_.ask.expected = names ? &machine_.holder() : nullptr;
   statement_.ask.polled = at_ == step::take && polled_;
   statement_.ask.in_order = in_order(now) && !machine_.overtakes() && at_ != step::insert;
   statement_.ask.registered = registered_;
@@ -275,14 +286,16 @@ instant key_attempt::trusted_until(instant now) const noexcept {
 
 std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept {
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
-  asked_->turn = std::move(turn);
+  // Others of this process may become members too, so the turn is only for asking.
+  if (!request_.shares()) asked_->turn = std::move(turn);
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // it belongs to a lease now
+    closed_ = false;
     row_attempt_.end();
     note_grant(services_, *asked_, waited, watched, now);
     return std::move(asked_);
   }
-  turn = std::move(asked_->turn);
+  if (!request_.shares()) turn = std::move(asked_->turn);
   return nullptr;
 }
 
@@ -348,6 +361,18 @@ task<step> key_attempt::give_back(flow& f) {
   }
   row_attempt_.end();
   co_return machine_.given_back(f.now());
+}
+
+/// If this fails, the next caller that wants to be a member opens it some seconds later.
+task<void> key_attempt::reopen(flow& f) {
+  closed_ = false;
+  statement_.what = statement::kind::keyed;
+  statement_.ask = {.action = verb::open, .resource = key_.view()};
+  statement_.priority = priority::frees;
+  statement_.counts = false;
+  statement_.queue_deadline = f.now() + undo_timeout;
+  statement_.timeout = undo_timeout;
+  co_await f.send(statement_);
 }
 
 // ---- a grant of our own session without a lease (rule 6) ------------------------------------------------------------

@@ -96,6 +96,9 @@ class key_attempt {
   /// then step::give_back must follow. `waited` and `watched` as in note_grant().
   std::shared_ptr<grant> admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept;
   bool admitted() const noexcept { return asked_ == nullptr; }
+  /// Opens the key to members again if this attempt has closed it.
+  task<void> reopen(flow& f);
+  bool has_closed() const noexcept { return closed_; }
   /// Whether it is undoing an attempt, which must not be left.
   bool undoes() const noexcept { return at_ == step::resolve || at_ == step::give_back; }
   /// The request that cancels a grant which was not admitted. cancelled() must follow if its answer is yes or no.
@@ -131,6 +134,7 @@ class key_attempt {
   bool no_such_row_ = false;
   bool registered_ = false;
   instant unregistered_since_{};
+  bool closed_ = false;   // it has closed the key to members, and has not got it
   bool polled_ = false;   // nothing was sent since the answer to the last poll
   ours ours_ = ours::no;  // granted at the server, and not admitted here yet
   session_pin pin_{};

@@ -20,8 +20,9 @@ namespace {
 /// Whether the request could be granted as the key is kept.
 bool serves(const engine_services& services, const grant& kept, const keeping& wanted, const lock_request& request,
             instant now) noexcept {
-  return wanted.kind == lease_kind::session && wanted.ttl == kept.ttl && request.terms.min_hold.count() == 0 &&
-         !request.in_order() && !services.closed.load() && kept.pin->deadline.remaining(now) > microseconds{0};
+  return !request.shares() && wanted.kind == lease_kind::session && wanted.ttl == kept.ttl &&
+         request.terms.min_hold.count() == 0 && !request.in_order() && !services.closed.load() &&
+         kept.pin->deadline.remaining(now) > microseconds{0};
 }
 
 /// The grant after that one. Null if its session is over.

@@ -68,6 +68,7 @@ std::string busy_text(const engine_services& services, const lock_key& key, cons
            ", without a holder, but an open transaction has written or locked its row: of another program, or of "
            "the calling thread itself";
   }
+  if (holder.shared != membership::none && !holder.who.empty()) return text + ", shared by " + holder.who;
   if (holder.holder && holder.holder == mine) {
     return text + ", held by this service itself: by a grant whose release has had no answer yet, or by a claim";
   }

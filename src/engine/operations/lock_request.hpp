@@ -51,10 +51,14 @@ struct lock_request {
             .resource = key.view(),
             .row = key.row(),
             .request_id = owner->request_id,
+            .units = terms.mode.units,
+            .permits = terms.mode == shared ? 0 : terms.mode.permits,
             .in_order = in_order()};
   }
   /// Whether processes that have waited longer come first.
   bool in_order() const noexcept { return terms.fairness == fairness::fifo; }
+  /// Whether it asks for a shared lock or permits.
+  bool shares() const noexcept { return terms.mode != exclusive; }
   /// The limit of one statement.
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_timeout); }
   /// Whether it polls first, because a take may wait behind an open transaction for longer than this caller wants.
@@ -66,7 +70,8 @@ struct lock_request {
 /// How long this process must yield a key that it has had again and again before it takes it once more.
 inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
                                   instant now) {
-  if (request.once || request.in_order() || !services.shared.time.runs_by_itself()) return microseconds{0};
+  if (request.once || request.in_order() || request.shares() || !services.shared.time.runs_by_itself())
+    return microseconds{0};
   if (services.caps.tells_free() && services.caps.keeps_order) return microseconds{0};  // a waiter has its turn anyway
   const auto remaining = std::max(microseconds{request.deadline - now}, microseconds{0});
   return std::min(services.grants.history().time_to_yield(key, now), remaining);

@@ -53,7 +53,7 @@ task<acquired_all> multi_acquire::run(flow& f) {
 
 void multi_acquire::list_taken(std::vector<nested_wait::held_lock>& all) const {
   for (const auto& each : held_) {
-    if (each.held == nullptr || each.entered_again || each.held->freed_by_time()) continue;
+    if (each.held == nullptr || each.entered_again || each.held->freed_by_time() || terms_.mode != exclusive) continue;
     all.push_back({.held = each.held, .where = &services_.statements.where()});
   }
 }

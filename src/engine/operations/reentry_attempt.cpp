@@ -38,8 +38,17 @@ reentry_attempt::found reentry_attempt::find(const owner_state& owner, bool name
   last_ = now;
   const auto again = terms_.reentry;
   if (owner.grants.load(std::memory_order_relaxed) == 0) return found::nothing;
-  auto mine = services_.table.find(owner, key, named, again == reentry::allow);
+  auto mine = services_.table.find(owner, key, named, again == reentry::allow, terms_.mode);
   if (mine.held == nullptr) return found::nothing;
+  if (mine.held->mode != exclusive && mine.held->mode != terms_.mode) {
+    const bool by_mutex = mine.held->anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
+    const bool waits_for_itself = (mine.within_reach || by_mutex) && !mine.without_lease;
+    if (terms_.mode != exclusive || !waits_for_itself || again == reentry::busy) return found::nothing;
+    throw lock_deadlock(fmt::format(
+        "key '{}': this owner holds it {}, and would wait for itself if it waited for the exclusive lock: release "
+        "that first, or take the exclusive lock from the beginning",
+        printable(key), mine.held->mode == shared ? "shared" : "by a permit"));
+  }
   if (mine.being_freed) return found::being_freed;
   if (mine.entered) {
     held_ = std::move(mine.held);

@@ -161,6 +161,7 @@ void finish(engine_services& services, ended_lease& ended, instant now) noexcept
   // If it was passed on: that of the grant for a waiter that had gone.
   const auto* const released = ended.passed ? ended.next.get() : ended.grant.get();
   if (!ended.open && released != nullptr) note_waiters(services, *released, ended.send, ended.unanswered, now);
+  if (ended.grant->mode != exclusive) services.queue.member_left(ended.grant->key);
   ended.result = services.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
 }
 
@@ -168,6 +169,7 @@ void finish(engine_services& services, ended_lease& ended, instant now) noexcept
 
 void note_waiters(engine_services& services, const grant& released, const statement& by, bool unanswered,
                   instant now) noexcept {
+  if (released.mode != exclusive) return;
   const auto waiters = by.answer.waiters;
   if (services.caps.looks_for_waiters()) {
     auto& knowledge = services.grants.knowledge();

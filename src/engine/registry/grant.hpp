@@ -15,6 +15,7 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_key.hpp"
+#include "dlock/lock_options.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/session_machine.hpp"
@@ -135,6 +136,7 @@ struct grant : std::enable_shared_from_this<grant> {
   bool renewable = false;  // renewal::manual
   bool in_order = false;   // fairness::fifo: others may have registered for it at any time
   bool fenced = true;      // capabilities::fence; otherwise `fence` names the grant, and is internal
+  lock_mode mode{};
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_notice> notice{loss_notice::none};
 
@@ -182,7 +184,9 @@ struct grant : std::enable_shared_from_this<grant> {
             .fence = fence,
             .kind = kind,
             .min_hold = min_hold,
-            .request_id = owner->request_id};
+            .request_id = owner->request_id,
+            .units = mode.units,
+            .permits = mode == shared ? 0 : mode.permits};
   }
   /// The release that is sent now. After min_hold the release frees the key, and only such a release looks for a
   /// waiter.

@@ -40,7 +40,8 @@ bool held_locks::drop(grant& grant) noexcept {
   return unlist(in, grant);
 }
 
-held_locks::found held_locks::find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept {
+held_locks::found held_locks::find(const owner_state& owner, const lock_key& key, bool named, bool enter,
+                                   lock_mode mode) noexcept {
   auto& in = shard_of(key);
   const base::lock_guard lock(in.mutex);
   found result;
@@ -57,6 +58,7 @@ held_locks::found held_locks::find(const owner_state& owner, const lock_key& key
     return within_reach;
   });
   if (!enter || !result.within_reach || result.being_freed) return result;
+  if (result.held->mode != exclusive && result.held->mode != mode) return result;
   result.entered = true;
   // Without a lease: the previous one has ended, and the key waits for a transaction's outcome.
   result.first = result.held->leases.fetch_add(1, std::memory_order_relaxed) == 0;
@@ -170,7 +172,8 @@ void held_locks::find_own(const owner_state& owner, std::vector<std::shared_ptr<
   for (auto& in : shards_) {
     const base::lock_guard lock(in.mutex);
     for_each_of(in, owner, [&](grant& each) {
-      if (each.freed_by_time()) return;
+      // Who waits for a shared key need not wait for this holder of it.
+      if (each.freed_by_time() || each.mode != exclusive) return;
       const auto* const anchor = each.anchor.load(std::memory_order_relaxed);
       if (anchor != &grant::by_mutex && !on_own_stack(anchor)) return;
       if (auto alive = each.alive()) all.push_back(std::move(alive));

@@ -33,8 +33,9 @@ class held_locks {
     bool entered = false;        ///< another lease was counted
     bool first = false;          ///< entered, and there was no lease
   };
-  /// `named`: the program named the owner. `enter`: counts another lease, if that is allowed.
-  found find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept;
+  /// `named`: the program named the owner. `enter`: counts another lease, if that is allowed: of an exclusive lock, or
+  /// of one in the same mode.
+  found find(const owner_state& owner, const lock_key& key, bool named, bool enter, lock_mode mode = {}) noexcept;
   std::size_t size() noexcept;
   /// When the lock that is held longest was granted; instant::max() if none is held.
   instant oldest_grant() noexcept;

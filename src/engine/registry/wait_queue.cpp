@@ -280,6 +280,13 @@ bool wait_queue::trouble(const lock_key& key, fault& why, bool long_since) const
   }
 }
 
+void wait_queue::member_left(const lock_key& key) noexcept {
+  auto& shard = shard_of(key);
+  const base::lock_guard lock(shard.mutex);
+  const auto* const queue = shard.find(key);
+  if (queue != nullptr && queue->between_polls != nullptr) queue->between_polls->shorten(instant::min());
+}
+
 bool wait_queue::leave(const lock_key& key, queue_waiter& waiter) noexcept {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);

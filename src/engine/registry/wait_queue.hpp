@@ -131,6 +131,8 @@ class wait_queue {
   /// Why the caller with the turn gets no reply from the store. Returns false if there is no reason, or memory ran out.
   /// `long_since`: the caller has waited long enough that the lack of any reply is itself a reason.
   bool trouble(const lock_key& key, fault& why, bool long_since) const noexcept;
+  /// A member of this process has left a shared key: the caller with the turn polls at once, if it pauses.
+  void member_left(const lock_key& key) noexcept;
   /// Removes it from the queue. Returns false if `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
 

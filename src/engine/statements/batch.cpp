@@ -28,6 +28,7 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   if (first.alone || other.alone) return false;
   const request& a = first.ask;
   const request& b = other.ask;
+  if (a.units != 0 || b.units != 0 || a.action == verb::close || a.action == verb::open) return false;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
   // A take-over is about one holder. A take sent after a poll may meet a locked row, and would then fail the whole
   // batch. A poll locks no row.

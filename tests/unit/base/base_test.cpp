@@ -229,6 +229,7 @@ struct another_value {
   reentry operator()(reentry /*usual*/) const { return reentry::refuse; }
   fairness operator()(fairness /*usual*/) const { return fairness::fifo; }
   std::stop_token operator()(const std::stop_token& /*usual*/) const { return stops.get_token(); }
+  lock_mode operator()(const lock_mode& /*usual*/) const { return shared; }
 };
 
 }  // namespace

@@ -112,6 +112,69 @@ TEST_CASE("acquire_machine: each reply leads where the state table says") {
   }
 }
 
+namespace {
+
+reply members(membership shared, bool any, bool gone = false, bool expired = false, bool stale = false) {
+  auto r = held(true, gone, expired);
+  if (!any) r.holder.holder = {};
+  r.holder.shared = shared;
+  r.holder.stale = stale;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("acquire_machine: the exclusive lock of a key with members") {
+  const auto no = said(outcome::no), done = said(outcome::yes);
+  const auto open = members(membership::open, true), closed = members(membership::closed, true);
+  const auto empty = members(membership::closed, false);
+  const std::vector<std::pair<std::vector<reply>, step>> table{
+      {{no, open}, step::close},
+      {{no, members(membership::open, false)}, step::close},
+      {{no, open, done}, step::poll},
+      {{no, open, no}, step::poll},
+      {{no, open, said(outcome::unknown)}, step::pause},
+      {{no, open, done, closed}, step::pause},
+      {{no, open, done, closed, closed}, step::pause},
+      {{no, open, done, closed, members(membership::closed, true, false, false, true)}, step::close},
+      {{no, open, done, empty}, step::take},
+      {{no, open, done, empty, yes(9)}, step::granted},
+      {{no, open, done, empty, no}, step::poll},
+      {{no, open, done, members(membership::open, true)}, step::close},
+      {{no, members(membership::closed, true, true)}, step::take_over},
+      {{no, members(membership::closed, true, true), no}, step::poll},
+      {{no, members(membership::closed, true, false, true)}, step::remove},
+      {{no, members(membership::closed, true, false, true), done, no}, step::poll},
+  };
+  for (const auto& [answers, next] : table) {
+    acquire_machine m(waits());
+    CHECK(walk(m, answers) == next);
+  }
+  // A single attempt does not keep readers out.
+  acquire_machine busy(waits(0ms)), free(waits(0ms));
+  CHECK(walk(busy, {no, open}) == step::busy);
+  CHECK(walk(free, {no, members(membership::open, false)}) == step::close);
+}
+
+TEST_CASE("acquire_machine: a member closes no key, and joins where nobody keeps it out") {
+  auto settings = waits();
+  settings.shares = true;
+  const auto no = said(outcome::no);
+  const std::vector<std::pair<std::vector<reply>, step>> table{
+      {{no, members(membership::open, false)}, step::take},
+      {{no, members(membership::open, true)}, step::pause},
+      {{no, members(membership::closed, true)}, step::pause},
+      {{no, members(membership::open, true, true)}, step::take_over},
+      {{no, members(membership::open, true, true), no}, step::poll},
+      {{no, said(outcome::absent)}, step::insert},
+      {{no, alive()}, step::pause},
+  };
+  for (const auto& [answers, next] : table) {
+    acquire_machine m(settings);
+    CHECK(walk(m, answers) == next);
+  }
+}
+
 TEST_CASE("acquire_machine: a known contended key is looked at first") {
   auto settings = waits();
   CHECK(acquire_machine(settings).begin() == step::take);
