@@ -327,6 +327,23 @@ TEST_CASE_METHOD(run_scene, "dlock run: each end of the ranges in its help works
   CHECK(wrong.error.find("--ttl: 25h must be 1s to 1d") != std::string::npos);
 }
 
+TEST_CASE_METHOD(run_scene, "dlock run: shared beside readers, and one of so many permits") {
+  const std::string dlock = DLOCK_TEST_COMMAND;
+  const std::string within = "env -u DLOCK_KEY " + dlock + " run --on-busy fail ";
+  CHECK(run({"--shared"}, within + "--shared job -- true").code == 0);
+  CHECK(run({"--shared"}, within + "job -- true").code == 75);
+  CHECK(run({}, within + "--shared job -- true").code == 75);
+  CHECK(run({"--permits", "2"}, within + "--permits 2 job -- true").code == 0);
+  CHECK(run({"--permits", "1"}, within + "--permits 1 job -- true").code == 75);
+  CHECK(free());
+  for (const std::vector<std::string>& each : std::vector<std::vector<std::string>>{{"--shared", "--permits", "2"},
+                                                                                    {"--shared", "--lead"},
+                                                                                    {"--permits", "2", "--once"},
+                                                                                    {"--shared", "--min-hold", "1s"}}) {
+    CHECK(run(each, "true").code == 64);
+  }
+}
+
 TEST_CASE_METHOD(run_scene, "dlock run: with free-on-failure a min-hold counts after a success alone") {
   CHECK(run({"--min-hold", "1h", "--free-on-failure"}, "exit 3").code == 3);
   CHECK(free());

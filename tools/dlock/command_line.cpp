@@ -124,6 +124,10 @@ void add_run(CLI::App& app, run_options& into) {
   verb.add_flag("--once", into.once,
                 "Run the command once: if it has exited with 0 under this key before, exit with 0 at once");
   add_time(verb, "--valid", into.valid, 1s, 10 * year, "for ever", "With --once: how long it counts as done");
+  verb.add_flag("--shared", into.shared,
+                "Hold the key shared: beside other readers, and not beside an exclusive holder");
+  add_count(verb, "--permits", into.permits, 1, 1'000'000, "the key has one holder",
+            "Hold the key beside others: one of so many permits");
   verb.add_option("--label", into.label, "The holder's name, which operators see (default: the command's name)")
       ->type_name("TEXT");
   verb.add_flag("--hide-url", into.hide_url,

@@ -36,6 +36,8 @@ struct run_options {
   bool lead = false;
   bool once = false;
   std::optional<milliseconds> valid{};  ///< with once
+  bool shared = false;
+  std::size_t permits = 0;  ///< 0: none
   bool verbose = false;
   std::vector<std::string> command{};
 };

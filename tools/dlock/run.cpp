@@ -210,6 +210,8 @@ lock_options lock_options_of(const run_options& from, const std::stop_token& can
   const auto wait = from.wait.value_or(busy == on_busy::wait ? wait_forever : 0ms);
   lock_options options{.ttl = from.ttl, .wait = wait, .cancel = cancel};
   if (from.min_hold > 0ms && !from.free_on_failure) options.min_hold = from.min_hold;
+  if (from.shared) options.mode = shared;
+  if (from.permits != 0) options.mode = one_of(static_cast<std::uint32_t>(from.permits));
   return options;
 }
 
@@ -488,6 +490,13 @@ void check(const run_options& options) {
   if (options.lead && (options.wait || options.busy)) refuse("--lead waits without end: no --wait and no --on-busy");
   if (options.lead && options.once) refuse("--lead and --once exclude each other");
   if (options.valid && !options.once) refuse("--valid needs --once");
+  if (options.shared && options.permits != 0) refuse("--shared and --permits exclude each other");
+  if (const char* const mode = options.shared         ? "--shared"
+                               : options.permits != 0 ? "--permits"
+                                                      : nullptr;
+      mode != nullptr && (options.lead || options.once || options.min_hold > 0ms)) {
+    refuse(fmt::format("{} excludes --lead, --once and --min-hold", mode));
+  }
   if (busy == on_busy::wait && options.wait == 0ms) {
     refuse("--wait 0 makes one attempt: use --on-busy fail or skip");
   }
@@ -522,6 +531,10 @@ int run_once(run_report& report, const signal_queue& signals, bool own_group) {
   if (options.free_on_failure && !locks.caps().min_hold) {
     // This acquire does not set the minimum hold, and after the command a refusal would come too late.
     throw failure(exit_code::usage, fmt::format("--min-hold: {} does not know when a key was granted", locks.name()));
+  }
+  if ((options.shared || options.permits != 0) && !locks.caps().shares) {
+    throw failure(exit_code::usage, fmt::format("{}: {} has only exclusive locks",
+                                                options.shared ? "--shared" : "--permits", locks.name()));
   }
   if (options.once && !locks.caps().marks) {
     throw failure(exit_code::usage, fmt::format("--once: {} keeps no marks of what was done", locks.name()));
