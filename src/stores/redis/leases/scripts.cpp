@@ -21,6 +21,21 @@ constexpr std::string_view whole = R"(
 local function whole(n) return string.format('%.0f', n) end
 )";
 
+// A key that members share has one of these as its session, and an expiry that never comes, so that a script that knows
+// nothing of members finds it held.
+constexpr std::string_view shared_names = R"(
+local OPEN, CLOSED, NEVER = 'dlock:open:share', 'dlock:closed:now', '250000000000000000'
+)";
+
+/// The name of the hash of members, from those of a lock and of what names of sessions begin with. So that exclusive
+/// locks pay nothing for it.
+constexpr std::string_view members_of = R"(
+local function members_of(lock, sessions)
+  local prefix = string.sub(sessions, 1, -9)
+  return prefix .. 'members:' .. string.sub(lock, #prefix + 6)
+end
+)";
+
 // A server whose memory is full refuses a script's first write if that one may need memory, and none after it. The end,
 // renewal or cancellation of a lease must not depend on memory that other programs use up, so such a script begins with
 // a PERSIST or HDEL that changes nothing.
@@ -104,10 +119,45 @@ local fence, expires = row[2], row[3]
 constexpr std::string_view poll = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
 if not row[2] then return false end
+if row[1] == OPEN or row[1] == CLOSED then return poll_members(row) end
 local s = row[1] and redis.call('HMGET', ARGV[1] .. row[1], 'expires', 'host', 'pid', 'label') or {}
 local ends = tonumber(row[3] or s[1] or now)
 return {row[1] or '', row[2], row[3] and 1 or 0, s[1] and 1 or 0, ends <= now and 1 or 0,
         whole(math.max(0, ends - now)), s[2] or '', s[3] or '', s[4] or ''}
+)";
+
+/// As poll, with the member whose session ends first as the holder, of those that the caller must wait for. One without
+/// a session comes first.
+constexpr std::string_view poll_members = R"(
+local function poll_members(row)
+  local shown = redis.call('HMGET', KEYS[1], 'closings', 'closed')
+  local since = row[1] == CLOSED and now - (shown[2] or 0) or 0
+  local found = {'', row[2], 2, 0, 0, '0', '', '', '', row[1] == OPEN and 1 or 2, shown[1] or '0', whole(since)}
+  local room = 0
+  if ARGV[2] then
+    if row[1] == CLOSED and since < tonumber(ARGV[4]) then
+      found[1], found[4], found[6] = CLOSED, 1, whole(ARGV[4] - since)
+      return found
+    end
+    if ARGV[3] == '0' then return found end
+    room = ARGV[3] - ARGV[2]
+  end
+  local units, first = 0, nil
+  local all = redis.call('HGETALL', members_of(KEYS[1], ARGV[1]))
+  for i = 1, #all, 2 do
+    local id = string.sub(all[i], 1, 16)
+    local s = redis.call('HMGET', ARGV[1] .. id, 'expires', 'host', 'pid', 'label')
+    local ends = tonumber(s[1] or -1)
+    units = units + string.match(all[i + 1], '^%d+')
+    if not first or ends < first then
+      first = ends
+      found[1], found[4], found[5] = id, s[1] and 1 or 0, ends <= now and 1 or 0
+      found[6], found[7], found[8], found[9] = whole(math.max(0, ends - now)), s[2] or '', s[3] or '', s[4] or ''
+    end
+  end
+  if ARGV[2] and units <= room then found[1] = '' end
+  return found
+end
 )";
 
 constexpr std::string_view extend = R"(
@@ -193,42 +243,76 @@ redis.call('ZREM', KEYS[2], ARGV[1])
 return redis.call('DEL', KEYS[1])
 )";
 
-/// Shows no holder for a free key or one whose own expiry has passed.
+/// Adds the holders of a key to a list: none for a free key or one whose own expiry has passed, several for one that
+/// members share.
 constexpr std::string_view describe = R"(
-local function describe(lock, key, sessions)
+local function describe(lock, key, sessions, found)
   local row = redis.call('HMGET', lock, 'session', 'fence', 'acquired', 'expires')
-  if not row[1] or (row[4] and tonumber(row[4]) <= now) then return nil end
-  local s = redis.call('HMGET', sessions .. row[1], 'expires', 'host', 'pid', 'label', 'revoked')
-  local ends = tonumber(row[4] or s[1] or now)
-  return {key, row[1], row[2], row[4] and 1 or 0, whole(now - row[3]), whole(math.max(0, ends - now)),
-          s[2] or '', s[3] or '', s[4] or '', s[5] and 1 or 0}
+  local function add(id, since, expires)
+    local s = redis.call('HMGET', sessions .. id, 'expires', 'host', 'pid', 'label', 'revoked')
+    local ends = tonumber(expires or s[1] or now)
+    found[#found + 1] = {key, id, row[2], expires and 1 or 0, whole(now - since), whole(math.max(0, ends - now)),
+                         s[2] or '', s[3] or '', s[4] or '', s[5] and 1 or 0}
+  end
+  if row[1] == OPEN or row[1] == CLOSED then
+    local all = redis.call('HGETALL', members_of(lock, sessions))
+    for i = 1, #all, 2 do add(string.sub(all[i], 1, 16), string.match(all[i + 1], ':(%d+)')) end
+  elseif row[1] and not (row[4] and tonumber(row[4]) <= now) then
+    add(row[1], row[3], row[4])
+  end
 end
 )";
 
 constexpr std::string_view inspect = R"(
-return describe(KEYS[1], ARGV[1], ARGV[2]) or false
+local found = {}
+describe(KEYS[1], ARGV[1], ARGV[2], found)
+return found
 )";
 
 constexpr std::string_view list = R"(
 local window = 500
 local names = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[3] == '' and '-' or '(' .. ARGV[3], '+', 'LIMIT', 0, window)
-local found = {#names == window and 1 or 0, ARGV[3]}
+local found, held = {#names == window and 1 or 0, ARGV[3], 0}, 0
 for _, key in ipairs(names) do
-  if #found - 2 >= tonumber(ARGV[4]) then break end
+  if held >= tonumber(ARGV[4]) then break end
   found[2] = key
-  found[#found + 1] = describe(ARGV[1] .. key, key, ARGV[2])
+  local before = #found
+  describe(ARGV[1] .. key, key, ARGV[2], found)
+  if #found > before then held = held + 1 end
 end
+found[3] = held
 return found
 )";
 
 constexpr std::string_view revoke = R"(
+local function revoke(id)
+  local session = ARGV[1] .. id
+  if redis.call('EXISTS', session) == 0 then return 0 end
+  redis.call('PERSIST', session)
+  redis.call('HSET', session, 'revoked', 1)
+  return 1
+end
 local row = redis.call('HMGET', KEYS[1], 'session', 'expires')
+if row[1] == OPEN or row[1] == CLOSED then
+  local any = 0
+  for _, each in ipairs(redis.call('HKEYS', members_of(KEYS[1], ARGV[1]))) do
+    any = math.max(any, revoke(string.sub(each, 1, 16)))
+  end
+  return any
+end
 if not row[1] or row[2] then return 0 end
-local session = ARGV[1] .. row[1]
-if redis.call('EXISTS', session) == 0 then return 0 end
-redis.call('PERSIST', session)
-redis.call('HSET', session, 'revoked', 1)
-return 1
+return revoke(row[1])
+)";
+
+/// Removes members whose session has been dead for another ttl, and returns how many are left.
+constexpr std::string_view remove_long_dead = R"(
+local function remove_long_dead(members)
+  for _, each in ipairs(redis.call('HKEYS', members)) do
+    local s = redis.call('HMGET', ARGV[2] .. string.sub(each, 1, 16), 'expires', 'ttl')
+    if not s[1] or s[1] + s[2] <= now then redis.call('HDEL', members, each) end
+  end
+  return redis.call('HLEN', members)
+end
 )";
 
 /// Rule 11: raises the floor together with the deletion of the key. A dead holder has had another ttl to come back.
@@ -240,7 +324,9 @@ for _, key in ipairs(names) do
   local lock = ARGV[1] .. key
   local row = redis.call('HMGET', lock, 'session', 'fence', 'acquired', 'expires')
   local forsaken = not row[1]
-  if row[4] then
+  if row[1] == OPEN or row[1] == CLOSED then
+    forsaken = remove_long_dead(members_of(lock, ARGV[2])) == 0
+  elseif row[4] then
     forsaken = tonumber(row[4]) <= now
   elseif row[1] then
     local s = redis.call('HMGET', ARGV[2] .. row[1], 'expires', 'ttl')
@@ -268,12 +354,14 @@ return {gone, last, holders}
 constexpr std::string_view overview = R"(
 local window = 500
 local names = redis.call('ZRANGEBYLEX', KEYS[1], '-', '+', 'LIMIT', 0, window)
-local locks, holders = {}, {}
+local locks, holders, held = {}, {}, 0
 for _, key in ipairs(names) do
-  local held = describe(ARGV[1] .. key, key, ARGV[2])
-  if held then
-    holders[#holders + 1] = held
-    locks[held[2]] = (locks[held[2]] or 0) + 1
+  local before = #holders
+  describe(ARGV[1] .. key, key, ARGV[2], holders)
+  if #holders > before then held = held + 1 end
+  for i = before + 1, #holders do
+    local id = holders[i][2]
+    locks[id] = (locks[id] or 0) + 1
   end
 end
 local sessions = {}
@@ -285,7 +373,7 @@ for _, id in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, ARGV[3] - 1)) do
   end
 end
 local alive = redis.call('ZCOUNT', KEYS[2], '(' .. whole(now), '+inf')
-return {redis.call('ZCARD', KEYS[1]), alive, redis.call('ZCARD', KEYS[2]) - alive, #names, sessions, holders}
+return {redis.call('ZCARD', KEYS[1]), alive, redis.call('ZCARD', KEYS[2]) - alive, #names, sessions, holders, held}
 )";
 
 constexpr std::string_view dead_sessions = R"(
@@ -296,6 +384,112 @@ for _, name in ipairs(names) do
   if not row[1] or row[1] + row[2] <= now then dead[#dead + 1] = name end
 end
 return {#names, dead}
+)";
+
+/// The parts of the scripts by which a caller becomes a member. It comes after the last exclusive holder, so its token
+/// is the fence as it stands.
+constexpr std::string_view member_functions = R"(
+local function has_room()
+  if ARGV[4] == '0' then return true end
+  local units = 0
+  for _, each in ipairs(redis.call('HVALS', KEYS[2])) do units = units + string.match(each, '^%d+') end
+  return units + ARGV[3] <= tonumber(ARGV[4])
+end
+local function share()
+  redis.call('HSET', KEYS[1], 'session', OPEN, 'nonce', 0, 'expires', NEVER, 'acquired', whole(now))
+  if ARGV[6] == '1' then
+    redis.call('PERSIST', KEYS[1])
+    redis.call('ZADD', KEYS[3], 0, ARGV[7])
+  end
+end
+local function join(fence)
+  redis.call('HSET', KEYS[2], ARGV[1] .. ARGV[2], ARGV[3] .. ':' .. whole(now))
+  return fence
+end
+)";
+
+constexpr std::string_view join = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires', 'closed')
+if not row[2] then return false end
+if row[1] ~= OPEN then
+  local free = not row[1]
+  if row[1] == CLOSED then
+    free = (row[4] or 0) + ARGV[5] <= now
+  elseif row[3] then
+    free = free or tonumber(row[3]) <= now
+  end
+  if not free then return false end
+end
+if not has_room() then return false end
+if row[1] ~= OPEN then share() end
+return join(row[2])
+)";
+
+/// As insert: above the floor.
+constexpr std::string_view join_new = R"(
+if redis.call('EXISTS', KEYS[1]) == 1 or not has_room() then return false end
+redis.call('ZADD', KEYS[3], 0, ARGV[7])
+local meta = redis.call('HMGET', KEYS[4], 'floor', 'epoch')
+local fence = math.max(meta[1] or 0, meta[2] or 0) + 1
+if ARGV[6] == '1' then fence = math.max(fence, now) end
+fence = whole(fence)
+redis.call('HSET', KEYS[1], 'fence', fence)
+share()
+return join(fence)
+)";
+
+/// Rule 2: as take_over.
+constexpr std::string_view join_dead = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
+if not row[1] or row[1] ~= ARGV[8] or row[2] ~= ARGV[9] then return false end
+if row[3] then
+  if tonumber(row[3]) > now then return false end
+elseif redis.call('EXISTS', KEYS[4]) == 1 then
+  return false
+end
+if not has_room() then return false end
+share()
+return join(row[2])
+)";
+
+constexpr std::string_view leave = R"(
+if redis.call('HDEL', KEYS[1], ARGV[1] .. ARGV[2]) == 0 then return 0 end
+local waiters = redis.pcall('PUBLISH', KEYS[2], '')
+return 1 + (type(waiters) == 'number' and waiters or 0)
+)";
+
+constexpr std::string_view remove_dead = R"(
+redis.call('HDEL', KEYS[1], '')
+if redis.call('EXISTS', KEYS[2]) == 1 then return false end
+for _, each in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if string.sub(each, 1, 16) == ARGV[1] then redis.call('HDEL', KEYS[1], each) end
+end
+return false
+)";
+
+/// With the fence, `closings` numbers the times that a key was closed: it only grows while the hash exists.
+constexpr std::string_view close = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'closings')
+if row[1] == OPEN then
+  redis.call('HSET', KEYS[1], 'session', CLOSED, 'closings', (row[2] or 0) + 1)
+elseif row[1] ~= CLOSED then
+  return 0
+end
+redis.call('HSET', KEYS[1], 'closed', whole(now))
+return 1
+)";
+
+constexpr std::string_view open = R"(
+if redis.call('HGET', KEYS[1], 'session') ~= CLOSED then return 0 end
+redis.call('HSET', KEYS[1], 'session', OPEN)
+redis.pcall('PUBLISH', KEYS[1], '')
+return 1
+)";
+
+constexpr std::string_view take_closed = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires', 'closings')
+if row[1] ~= CLOSED or row[2] ~= ARGV[7] or row[4] ~= ARGV[8] or redis.call('EXISTS', KEYS[3]) == 1 then return false end
+local fence, expires = row[2], row[3]
 )";
 
 constexpr std::string_view find_mark = R"(
@@ -329,25 +523,36 @@ std::span<const std::string> scripts() {
   const auto timed = [](std::string_view script, std::string_view before = "") {
     return joined({read_clock, whole, before, script});
   };
+  const auto shared = [&](std::initializer_list<std::string_view> parts) {
+    return joined({read_clock, whole, shared_names, joined(parts)});
+  };
   static const std::array all{timed(hello),
                               joined({read_clock, take, grant}),
                               joined({read_clock, insert, grant}),
                               joined({read_clock, take_over, grant}),
-                              timed(poll),
+                              shared({members_of, poll_members, poll}),
                               timed(extend),
                               joined({free, release}),
                               joined({free, cancel}),
                               timed(open_session),
                               timed(renew_session),
                               timed(remove_session),
-                              timed(inspect, describe),
-                              timed(list, describe),
-                              std::string(revoke),
-                              timed(sweep_keys),
-                              timed(overview, describe),
+                              shared({members_of, describe, inspect}),
+                              shared({members_of, describe, list}),
+                              joined({shared_names, members_of, revoke}),
+                              shared({members_of, remove_long_dead, sweep_keys}),
+                              shared({members_of, describe, overview}),
                               timed(dead_sessions),
                               timed(find_mark),
-                              timed(set_mark)};
+                              timed(set_mark),
+                              shared({member_functions, join}),
+                              shared({member_functions, join_new}),
+                              shared({member_functions, join_dead}),
+                              std::string(leave),
+                              std::string(remove_dead),
+                              shared({close}),
+                              joined({shared_names, open}),
+                              shared({take_closed, grant})};
   return all;
 }
 

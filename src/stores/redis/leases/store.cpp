@@ -23,7 +23,8 @@ lease_store::lease_store(const lease_settings& settings)
       index_(settings.prefix + "locks"),
       ends_(settings.prefix + "sessions"),
       meta_(settings.prefix + "meta"),
-      done_(settings.prefix + "done:") {}
+      done_(settings.prefix + "done:"),
+      members_(settings.prefix + "members:") {}
 
 void lease_store::prepare() {
   const auto connection = first_connection();
@@ -69,9 +70,9 @@ constexpr const char* name_of(verb action) noexcept {
     case verb::take_over: return "take over";
     case verb::extend: return "extend";
     case verb::release: return "release";
+    case verb::close: return "close";
+    case verb::open: return "open";
     case verb::pass_on:
-    case verb::close:
-    case verb::open:
     case verb::reserve:
     case verb::cancel: break;
   }
@@ -88,6 +89,15 @@ reply polled(const answer& response) {
   holder.gone = holder.kind == lease_kind::session && !alive;
   holder.expired = response[4].number() == 1;
   holder.remaining = microseconds{response[5].number()};
+  if (response[2].number() == 2) {
+    holder.shared = response[9].number() == 1 ? membership::open : membership::closed;
+    holder.closing = static_cast<std::uint64_t>(response[10].number());
+    holder.stale = holder.shared == membership::closed && microseconds{response[11].number()} >= closed_for / 3;
+    if (!holder.holder) holder.gone = holder.expired = false;
+    const bool member = alive && !response[6].text().empty();
+    if (alive && !member) holder.who = "a caller that waits for the exclusive lock";
+    if (!member) return found;
+  }
   if (alive) {
     holder.who = detail::describe_process(response[6].text(), response[7].number(), response[8].text());
   }
@@ -119,7 +129,53 @@ reply judged(verb action, const answer& response) {
 
 }  // namespace
 
+bool lease_store::concerns_members(const request& asked) noexcept {
+  return asked.units != 0 || asked.action == verb::close || asked.action == verb::open ||
+         (asked.expected != nullptr && asked.expected->shared != membership::none);
+}
+
+void lease_store::add_about_members(script_calls& to, const request& asked, std::string_view epoch) const {
+  const auto lock = locks_ + std::string(asked.resource), members = members_ + std::string(asked.resource);
+  const auto ours = name_of(asked.session);
+  const fmt::format_int nonce(asked.nonce), units(asked.units), permits(asked.permits), closed(closed_for.count());
+  const std::string_view by_clock = by_clock_ ? "1" : "0";
+  switch (asked.action) {
+    case verb::take:
+      if (asked.units == 0) {
+        const fmt::format_int time(asked.ttl.count());
+        const auto ttl = asked.kind == lease_kind::session ? std::string_view{} : view(time);
+        return to.add(script::take_closed, 3,
+                      {lock, index_, members, ours, view(nonce), ttl, epoch, by_clock, asked.resource,
+                       view(fmt::format_int(asked.expected->fence)), view(fmt::format_int(asked.expected->closing))});
+      }
+      return to.add(script::join, 3,
+                    {lock, members, index_, ours, view(nonce), view(units), view(permits), view(closed), by_clock,
+                     asked.resource});
+    case verb::insert:
+      return to.add(script::join_new, 4,
+                    {lock, members, index_, meta_, ours, view(nonce), view(units), view(permits), view(closed),
+                     by_clock, asked.resource});
+    case verb::take_over: {
+      const auto& seen = *asked.expected;
+      if (seen.shared != membership::none)
+        return to.add(script::remove_dead, 2, {members, session_name(seen.holder), name_of(seen.holder)});
+      return to.add(script::join_dead, 4,
+                    {lock, members, index_, session_name(seen.holder), ours, view(nonce), view(units), view(permits),
+                     view(closed), by_clock, asked.resource, name_of(seen.holder), view(fmt::format_int(seen.fence))});
+    }
+    case verb::poll: return to.add(script::poll, 1, {lock, sessions_, view(units), view(permits), view(closed)});
+    case verb::release:
+    case verb::cancel: return to.add(script::leave, 2, {members, lock, ours, view(nonce)});
+    case verb::close: return to.add(script::close, 1, {lock});
+    case verb::open: return to.add(script::open, 1, {lock});
+    case verb::extend:
+    case verb::reserve:
+    case verb::pass_on: return;  // nobody sends these about members
+  }
+}
+
 void lease_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
+  if (concerns_members(asked)) return add_about_members(to, asked, epoch);
   const auto lock = locks_ + std::string(asked.resource);
   const auto ours = name_of(asked.session);
   const fmt::format_int nonce(asked.nonce), fence(asked.fence);
@@ -143,10 +199,10 @@ void lease_store::add(script_calls& to, const request& asked, std::string_view e
     case verb::release:
       return to.add(script::release, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
     case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
-    case verb::pass_on:
     case verb::close:
     case verb::open:
-    case verb::reserve: return;  // without the capability nobody sends it
+    case verb::reserve:
+    case verb::pass_on: return;  // without the capability nobody sends them
   }
 }
 
@@ -157,6 +213,7 @@ reply lease_store::judge(const request& asked, const answer& response) {
 }
 
 void lease_store::note(const request& asked, const reply& response) noexcept {
+  if (asked.units != 0) return;  // the hash of the lock does not name it
   switch (asked.action) {
     case verb::take:
     case verb::insert:
@@ -325,7 +382,7 @@ reply lease_store::inspect(connection& on, const request& key, std::vector<holde
     const auto response = call_script(static_cast<script_connection&>(on), script::inspect, 1,
                                       {locks_ + std::string(key.resource), key.resource, sessions_});
     if (!response.is_result()) return failure(response, "inspect");
-    if (!response.is_nothing()) found.push_back(holder_in(response));
+    for (std::size_t i = 0; i < response.size(); ++i) found.push_back(holder_in(response[i]));
     return {.result = outcome::yes};
   });
 }
@@ -340,7 +397,8 @@ reply lease_store::list(connection& on, std::string_view after, std::size_t limi
           call_script(link, script::list, 1, {index_, locks_, sessions_, last, std::to_string(limit)});
       if (!response.is_result()) return failure(response, "list");
       const auto known = found.size();
-      for (std::size_t i = 2; i < response.size(); ++i, --limit) found.push_back(holder_in(response[i]));
+      for (std::size_t i = 3; i < response.size(); ++i) found.push_back(holder_in(response[i]));
+      limit -= std::min(limit, static_cast<std::size_t>(response[2].number()));
       count_waiters(link, locks_, std::span(found).subspan(known));
       last = response[1].text();
       more = limit > 0 && response[0].number() == 1;
@@ -425,7 +483,7 @@ reply lease_store::overview(connection& on, std::size_t limit, store_overview& f
     made.complete = response[3].number() < window;
     for (std::size_t i = 0; i < response[4].size(); ++i) made.sessions.push_back(session_in(response[4][i]));
     for (std::size_t i = 0; i < response[5].size(); ++i) made.longest.push_back(holder_in(response[5][i]));
-    made.held = made.longest.size();
+    made.held = fence_in(response[6]);
     made.held_dead = static_cast<std::uint64_t>(
         std::count_if(made.longest.begin(), made.longest.end(), [](const auto& each) { return each.dead; }));
     // If free keys leave the index at once, it has only held keys, and some whose own expiry has passed.

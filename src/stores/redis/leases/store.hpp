@@ -56,7 +56,7 @@ class lease_store final : public server_store<redis_store>, private mark_store {
   explicit lease_store(const lease_settings& settings);
 
   capabilities caps() const noexcept override {
-    return {.consecutive_fences = !by_clock_, .waits = waiting::notified, .marks = true};
+    return {.consecutive_fences = !by_clock_, .waits = waiting::notified, .shares = true, .marks = true};
   }
   void prepare() override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
@@ -80,6 +80,8 @@ class lease_store final : public server_store<redis_store>, private mark_store {
 
   bool introduce(script_connection& to, fault& why) const override;
   void add(script_calls& to, const request& asked, std::string_view epoch) const override;
+  static bool concerns_members(const request& asked) noexcept;
+  void add_about_members(script_calls& to, const request& asked, std::string_view epoch) const;
   reply judge(const request& asked, const answer& response) override;
   void note(const request& asked, const reply& response) noexcept;
   /// A renewal also checks some of the session's locks, and reports which are gone.
@@ -98,6 +100,7 @@ class lease_store final : public server_store<redis_store>, private mark_store {
   const std::string ends_;   ///< the sessions by their expiry
   const std::string meta_;
   const std::string done_;
+  const std::string members_;
   held_locks held_{};
   base::mutex cleanup_mutex_;
   cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
