@@ -11,6 +11,7 @@
 #include "dlock/macros.hpp"
 #include "dlock/once.hpp"
 #include "dlock/with_lock.hpp"
+#include "engine/registry/local_readers.hpp"
 #include "service/engine_fixture.hpp"
 
 using namespace dlock::test;
@@ -43,6 +44,68 @@ TEST_CASE_METHOD(two_services, "mode: many read, in one process and in others, a
   CHECK(is_free("k"));
 }
 
+TEST_CASE_METHOD(two_services,
+                 "mode: readers of one process share what the first one has, and the last one releases it") {
+  auto first = locks->acquire("k", {.mode = shared});
+  const auto before = locks->statements();
+  std::vector<lease> more;
+  elsewhere([&] {
+    for (int i = 0; i < 100; ++i) more.push_back(locks->acquire("k", {.reentry = reentry::busy, .mode = shared}));
+  });
+  CHECK(more.back().fencing_token() == first.fencing_token());
+  first.release();
+  for (auto& each : more) each.ensure_held();
+  while (more.size() > 1) more.pop_back();
+  CHECK(locks->statements() == before);
+  CHECK_FALSE(is_free("k"));
+  more.back().ensure_held();
+  more.pop_back();
+  CHECK(locks->statements() == before + 1);
+  CHECK(is_free("k"));
+}
+
+TEST_CASE_METHOD(two_services, "mode: what a reader shares with others is young, so the store can stop further ones") {
+  const auto first = locks->acquire("k", {.mode = shared});
+  const auto before = locks->statements();
+  const auto again = [&] { return elsewhere([&] { return locks->acquire("k", {.mode = shared}); }); };
+  clock.advance(engine::local_readers::tenure - 1us);
+  const auto second = again();
+  CHECK(locks->statements() == before);
+  clock.advance(1us);
+  const auto third = again();
+  CHECK(locks->statements() == before + 1);
+  const auto fourth = again();
+  CHECK(locks->statements() == before + 1);
+  CHECK_FALSE(elsewhere([&] { return granted(others->try_acquire("k")); }));
+}
+
+TEST_CASE_METHOD(two_services, "mode: readers with another ttl share nothing") {
+  const auto first = locks->acquire("k", {.ttl = 30s, .mode = shared});
+  const auto before = locks->statements();
+  const auto second = elsewhere([&] { return locks->acquire("k", {.ttl = 60s, .mode = shared}); });
+  CHECK(locks->statements() > before);
+}
+
+TEST_CASE_METHOD(two_services,
+                 "mode: readers that share are all lost with their session, and one that is over ends no other") {
+  const auto first = locks->acquire("k", {.mode = shared});
+  auto second = elsewhere([&] { return locks->acquire("k", {.max_hold = 1s, .mode = shared}); });
+  const auto third = elsewhere([&] { return locks->acquire("k", {.mode = shared}); });
+  clock.advance(2s);
+  REQUIRE(eventually([&] { return second.loss() == loss_reason::max_hold; }));
+  CHECK(first.remaining() > 0us);
+  CHECK_FALSE(is_free("k"));
+  store->cut();
+  for (int i = 0; i < 40; ++i) clock.advance(1s);
+  CHECK(first.remaining() == 0us);
+  CHECK(third.remaining() == 0us);
+  store->cut(false);
+  CHECK(eventually([&] {
+    clock.advance(1s);
+    return is_free("k");
+  }));
+}
+
 TEST_CASE_METHOD(two_services, "mode: a shared pair is two statements, on a key that was shared before") {
   locks->acquire("k", {.mode = shared}).release();
   const auto before = locks->statements();
@@ -69,6 +132,7 @@ TEST_CASE_METHOD(two_services, "mode: a caller that waits for the exclusive lock
   std::uint64_t token = 0;
   concurrent_call writer([&] { token = locks->acquire("k", {.wait = 1h}).fencing_token(); });
   REQUIRE(eventually([&] { return store->count(verb::close) == 1; }));
+  clock.advance(engine::local_readers::tenure);
   CHECK_FALSE(reads("k"));
   CHECK_FALSE(elsewhere([&] { return granted(others->try_acquire("k", {.mode = one_of(5)})); }));
   // It goes on to say so, however long it waits.
@@ -109,6 +173,7 @@ TEST_CASE_METHOD(two_services, "mode: a single attempt at a key with readers doe
 
 TEST_CASE_METHOD(two_services, "mode: a caller that has died while it waited keeps readers out for some seconds only") {
   const auto reading = others->acquire("k", {.mode = shared});
+  clock.advance(engine::local_readers::tenure);
   concurrent_call writer([&] { static_cast<void>(locks->acquire("k", {.wait = 10s})); });
   REQUIRE(eventually([&] { return store->count(verb::close) == 1; }));
   store->cut();

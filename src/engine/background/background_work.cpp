@@ -40,6 +40,7 @@ void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
 }
 
 void background_work::release_now(std::shared_ptr<grant> grant, instant now) noexcept {
+  if (!grant->leaves_store()) return hooks_.released(grant, release_result::freed, {}, now);
   grant->deferral.report_by = now + shared_.options.release_limit;
   release_later(std::move(grant), now);
 }
@@ -54,6 +55,7 @@ void background_work::release_later(std::shared_ptr<grant> grant, instant now) n
 }
 
 void background_work::release_lost(std::shared_ptr<grant> grant, instant now) noexcept {
+  if (!grant->leaves_store()) return;
   ++releases_;
   grant->deferral.cancels = false;
   grant->min_hold = microseconds{0};

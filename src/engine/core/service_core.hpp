@@ -117,6 +117,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   wait_queue queue_;
   poll_scheduler pauses_{shared_.time};
   held_locks table_{};
+  local_readers readers_{};
   notifier news_;
   session_keeper sessions_;
   background_work background_;

@@ -34,7 +34,7 @@ key_acquire::~key_acquire() {
 }
 
 task<void> key_acquire::run(flow& f) {
-  auto here = turn ? found::turn : request_.holds_nothing ? enter() : look(f.now());
+  auto here = turn ? found::turn : request_.holds_nothing ? enter(f.now()) : look(f.now());
   while (here != found::over) {
     if (here == found::queue) here = enter_queue(f);
     while (here == found::waits) here = go_on_in_queue(f, co_await f.wait(queue_until_, &key_));
@@ -44,6 +44,7 @@ task<void> key_acquire::run(flow& f) {
       co_return;
     }
     if (here == found::turn) here = use_passed(f.now());
+    if (here == found::turn && turn) here = join_readers(f.now());
     if (here == found::turn) here = use_lingering(f.now());
     if (here == found::turn) {
       f.frames.reserve(frames_at_store);
@@ -66,12 +67,13 @@ key_acquire::found key_acquire::look(instant now) {
       return found::queue;
     case reentry_attempt::found::nothing: break;
   }
-  return enter();
+  return enter(now);
 }
 
-key_acquire::found key_acquire::enter() {
+key_acquire::found key_acquire::enter(instant now) {
   check_may_wait(services_, key_);
   queue_until_ = request_.deadline;
+  if (join_readers(now) == found::over) return found::over;
   turn = services_.queue.try_enter(key_, request_.once);
   // A single attempt to become a member asks without it, because the caller with the turn may be granted as well.
   if (turn || (request_.once && request_.shares())) return found::turn;
@@ -171,6 +173,20 @@ task<key_acquire::found> key_acquire::ask_about_lingering(flow& f) {
   auto held = co_await ask_for_lingering(f, services_, key_, request_, turn, lingers_);
   if (held == nullptr) co_return found::turn;
   co_return granted(std::move(held), f.now(), 1, false);
+}
+
+/// Becomes a reader without a statement, by what another reader of this process has at the store.
+key_acquire::found key_acquire::join_readers(instant now) {
+  if (request_.terms.mode != shared) return found::turn;
+  const keeping kept(key_, request_.terms, services_.caps);
+  const auto lease = kept.make_grant(services_, key_, request_.owner, request_.terms);
+  services_.grants.make_room(*lease, request_.terms.max_hold.count() > 0);
+  if (!services_.readers.enter(*lease, now)) return found::turn;
+  kept.granted(*lease, request_.terms, {}, lease->asked_at, now);
+  if (lease->pin->deadline.remaining(now) > microseconds{0} && services_.grants.admit(lease, now))
+    return granted(lease, now, 0, false);
+  if (lease->leaves_store()) services_.background.cancel_later(lease, nullptr, instant::max(), now);
+  return found::turn;
 }
 
 // ---- at the store ---------------------------------------------------------------------------------------------------

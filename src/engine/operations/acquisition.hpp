@@ -54,7 +54,8 @@ class key_acquire : private queue_waiter {
   struct at_store;
 
   found look(instant now);
-  found enter();
+  found enter(instant now);
+  found join_readers(instant now);
   found enter_queue(const flow& f);
   found go_on_in_queue(const flow& f, std::optional<interruption> why);
   found leave_queue(const flow& f, bool again);

@@ -193,6 +193,7 @@ void key_attempt::prepare_grant() {
     return;
   }
   auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
+  if (request_.terms.mode == shared) grant->reader = std::make_shared<reader_row>();
   services_.grants.make_room(*grant, request_.terms.max_hold.count() > 0);
   grant->pin = std::move(pin_);
   asked_ = std::move(grant);
@@ -291,6 +292,7 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool wa
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // it belongs to a lease now
     closed_ = false;
+    if (asked_->reader != nullptr) services_.readers.offer(*asked_, now);
     row_attempt_.end();
     note_grant(services_, *asked_, waited, watched, now);
     return std::move(asked_);

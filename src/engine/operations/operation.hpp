@@ -71,6 +71,7 @@ struct engine_services {
   poll_scheduler& pauses;
   session_keeper& sessions;
   held_locks& table;
+  local_readers& readers;
   grant_lifecycle& grants;
   background_work& background;
   const std::atomic<bool>& closed;

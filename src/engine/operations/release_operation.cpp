@@ -51,6 +51,10 @@ void begin(engine_services& services, ended_lease& ended, instant now) noexcept 
     if (ended.grant->remaining(now) == 0us) ended.result = release_result::lost;
     return;
   }
+  if (!ended.grant->leaves_store()) {  // other readers of this process go on
+    ended.open = false;
+    return;
+  }
   const auto& key = ended.grant->key;
   ended.send.priority = priority::frees;
   ended.send.ask = ended.grant->ask_release(now);

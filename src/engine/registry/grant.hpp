@@ -12,6 +12,7 @@
 #include <memory>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/lock_key.hpp"
@@ -21,6 +22,7 @@
 #include "engine/machines/session_machine.hpp"
 #include "engine/registry/deadline_heap.hpp"
 #include "engine/registry/list_link.hpp"
+#include "engine/registry/local_readers.hpp"
 #include "engine/registry/owner_state.hpp"
 #include "engine/registry/session.hpp"
 #include "engine/registry/wait_queue.hpp"
@@ -110,7 +112,8 @@ struct grant : std::enable_shared_from_this<grant> {
   const lock_key key;
   std::shared_ptr<owner_state> owner{};
   queue_turn turn{};
-  session_pin pin{};  // the session whose id is in the row
+  session_pin pin{};                     // the session whose id is in the row
+  std::shared_ptr<reader_row> reader{};  // of a reader, until its release begins
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  // of the attempt
   /// What users see as the fence, where that is another: the row of a key that lingers has the last one of those that
@@ -166,6 +169,12 @@ struct grant : std::enable_shared_from_this<grant> {
       if (leases.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) return true;
     }
     return false;
+  }
+  /// Whether the store must be told of its end: it is no reader, or the last one of its row. Asked once, when its end
+  /// begins.
+  bool leaves_store() noexcept {
+    const auto row = std::exchange(reader, nullptr);
+    return row == nullptr || row->leave();
   }
   /// Whether it ends even while its owner waits for something else.
   bool freed_by_time() const noexcept {
