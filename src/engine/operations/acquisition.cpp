@@ -318,12 +318,14 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   auto mine = attempt.pin() ? attempt.pin()->id : id128{};
   // Where others see who waits, a waiter that has only polled so far needs a name as well.
   if (!mine && services_.caps.wakes_one()) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
-  // Members that leave notify nobody. A caller that has closed the key says in time that it still has to be.
+  // Where a release wakes the first waiter, that of a member wakes none.
   const bool members = request_.shares() || machine.holder().shared != membership::none;
-  const auto until = members ? now + std::min(machine.pause(), closed_for / 2)
-                             : here.watch.pause_until(key_, mine, request_, machine, now);
+  const bool polls = members && !services_.caps.tells_free();
+  auto until = polls ? now + machine.pause() : here.watch.pause_until(key_, mine, request_, machine, now);
+  // A caller that has closed the key says in time that it still has to be.
+  if (members && !request_.shares()) until = std::min(until, now + closed_for / 2);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
-  auto& shortened_by = !members && here.watch.replaces_polls() ? here.no_turn : turn;
+  auto& shortened_by = !polls && here.watch.replaces_polls() ? here.no_turn : turn;
   return here.pause.run(f, shortened_by, &attempt.poll(now), until, &key_);
 }
 

@@ -61,6 +61,20 @@ struct each_scheme {
 
 }  // namespace
 
+TEST_CASE("redis: a caller that waits for a permit, or for its turn to read, is told of a release") {
+  const redis_server server;
+  lock_service other(server.url(), patient()), mine(server.url(), patient());
+  const auto [holding, waiting] =
+      GENERATE(table<lock_mode, lock_mode>({{one_of(1), one_of(1)}, {exclusive, shared}, {one_of(2), one_of(2, 2)}}));
+  auto held = other.acquire("k", {.mode = holding});
+  auto waits =
+      std::async(std::launch::async, [&, mode = waiting] { return granted(mine.acquire("k", {.mode = mode})); });
+  REQUIRE(eventually([&] { return server.ask({"PUBSUB", "CHANNELS"}).find(":k") != std::string::npos; }));
+  held.release();
+  REQUIRE(waits.wait_for(8s) == std::future_status::ready);
+  CHECK(waits.get());
+}
+
 TEST_CASE_METHOD(each_scheme, "redis: who waits is told when the key is released, and sends nothing before") {
   notified_waiter waiter(server, with);
   REQUIRE(waiter.settled());
