@@ -321,7 +321,8 @@ TEST_CASE_METHOD(any_store, "share: readers and an exclusive holder are never in
   REQUIRE(answer(leave(*all[0], "k", all[0]->nonce)) == outcome::yes);
   all_at_once(all, [&](actor& one) {
     const bool writes = &one == all[0].get() || &one == all[1].get();
-    for (int i = 0; i < 60; ++i) {
+    // The readers come to an end, so a writer gets its turn.
+    for (int i = 0; i < 60 || (writes && written == 0 && i < 100'000); ++i) {
       if (!writes) {
         if (join(one, "k").result != outcome::yes) continue;
         ++readers;
