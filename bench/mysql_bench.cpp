@@ -61,22 +61,6 @@ void uncontended(const std::string& url, raw_client& raw, placement where) {
       [&] { const dlock::lease held = locks.acquire(our_key, options); }, {.at_least = 0.9});
 }
 
-/// A member of a key that has no others.
-void shared(const std::string& url, raw_client& raw) {
-  const placed here(placement::a_processor_each, need_env("DLOCK_TEST_MYSQL_SOCKET"));
-  dlock::lock_service locks{url};
-  std::string raw_key = "raw:4711";
-  const dlock::lock_key our_key("our:shared");
-  { const dlock::lease make_row = locks.acquire(raw_key); }
-  for (const auto& [name, mode] : {std::pair{"shared", dlock::shared}, {"one_of(10)", dlock::one_of(10)}}) {
-    const dlock::lock_options options{.mode = mode};
-    { const dlock::lease make_row = locks.acquire(our_key, options); }
-    dlock::bench::compare(
-        fmt::format("MariaDB: acquire+release, {}", name), 41, 300, [&] { raw.pair(raw_key); },
-        [&] { const dlock::lease held = locks.acquire(our_key, options); }, {.at_least = 0.9});
-  }
-}
-
 /// One owner that holds very many keys: an acquire takes as long as if there were none.
 void many_held(const std::string& url) {
   dlock::lock_service locks{url};
@@ -140,7 +124,6 @@ int main() {
   { dlock::lock_service makes_the_tables{url}; }
   raw_client raw(at);
   for (const auto where : {placement::a_processor_each, placement::one_processor}) uncontended(url, raw, where);
-  shared(url, raw);
   count_statements(url, raw);
   dlock::lock_service locks{url};  // with one session, of the class that the held locks have
   held_locks(locks, raw);
