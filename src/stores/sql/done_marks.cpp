@@ -94,20 +94,15 @@ sql_value time_or_null(const std::optional<microseconds>& time) {
   return std::int64_t{time->count()};
 }
 
-/// The statements of sql/done-*.sql, for the names of this store.
-std::vector<std::string> creates_in(std::string_view file, const table_names& names) {
-  constexpr std::string_view begins = "\nCREATE ";
-  std::vector<std::string> found;
-  for (auto at = file.find(begins); at != file.npos; at = file.find(begins, at + 1))
-    found.push_back(names.adapt(file.substr(at + 1, file.find(";\n", at) - at - 1)));
-  return found;
-}
-
 }  // namespace
 
 done_marks::done_marks(const table_names& names, const done_words& words, std::string_view file, bool creates,
                        const std::string& database)
-    : names_(names), application_names_(names), words_(words), create_(creates_in(file, names)), creates_(creates) {
+    : names_(names),
+      application_names_(names),
+      words_(words),
+      table_(file, names, "make the table of what was done"),
+      creates_(creates) {
   names_.add_table("done", {"lock_key", "done_at_us", "valid_until_us", "fence", "done_by"});
   names_.add_text("columns", names_.expand("{done.lock_key}, {done.done_at_us}, {done.valid_until_us}, {done.fence}, "
                                            "{done.done_by}"));
@@ -123,27 +118,17 @@ done_marks::done_marks(const table_names& names, const done_words& words, std::s
 
 std::string done_marks::text(const char* source) const { return in_one_line(names_.expand(source)); }
 
-reply done_marks::create(sql_connection& on) {
-  reply answer{.result = outcome::yes, .statements = 0};
-  for (const auto& statement : create_) {
-    answer = on.change({statement, "make the table of what was done"}, {});
-    if (answer.result != outcome::yes && answer.result != outcome::no) break;
-  }
-  answer.statements = static_cast<unsigned>(create_.size());
-  return answer;
-}
-
 template <class Run>
 reply done_marks::with_table(sql_connection& on, Run run) {
   auto answer = run();
   if (answer.result == outcome::yes || answer.result == outcome::no) used_.store(true, std::memory_order_relaxed);
-  if (answer.result != outcome::failed || !lacks_table(answer.why)) return answer;
+  if (answer.result != outcome::failed || !optional_table::lacks(answer.why)) return answer;
   if (fault why; creates_ && !may_wait(why)) {
     if (words_.creates_inside) return {.result = outcome::absent};
     return {.why = std::move(why)};
   }
   if (creates_) {
-    const auto made = create(on);
+    const auto made = table_.make(on);
     if (made.result == outcome::yes || made.result == outcome::no) {
       answer = run();
       answer.statements += made.statements + 1;
@@ -211,13 +196,13 @@ void done_marks::make(sql_connection& on) {
   sql_rows rows;
   const auto found =
       on.read({text("SELECT 1 FROM {done} WHERE 1 = 0"), "look for the table of what was done"}, {}, rows);
-  if (found.result == outcome::failed && lacks_table(found.why)) create(on);
+  if (found.result == outcome::failed && optional_table::lacks(found.why)) table_.make(on);
 }
 
 reply done_marks::clean(sql_connection& on, std::size_t limit) {
   sql_rows rows;
   auto answer = on.read({text(over), "clean up"}, {{"most", std::uint64_t{limit}}}, rows);
-  if (answer.result == outcome::failed && shows_none(answer.why)) return {.result = outcome::yes};
+  if (answer.result == outcome::failed && optional_table::unused(answer.why)) return {.result = outcome::yes};
   if (answer.result != outcome::yes) return answer;
   std::uint64_t gone = 0;
   auto body = [&] {
@@ -249,7 +234,7 @@ done_statements done_marks::for_transaction(std::string_view key, std::optional<
     return write_values(written, used);
   };
   const bool makes = words_.creates_inside && creates_ && !used_.load(std::memory_order_relaxed);
-  return {.create = makes ? create_ : std::vector<std::string>(),
+  return {.create = makes ? table_.statements() : std::vector<std::string>(),
           .insert = made(insert_here),
           .counts = made(counts_here, words_.share_row),
           .replace = made(replace_here),

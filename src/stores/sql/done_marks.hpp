@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dlock/store_interface/mark_store.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sql/named_sql.hpp"
+#include "stores/sql/optional_table.hpp"
 #include "stores/sql/sql_connection.hpp"
 #include "stores/sql/table_names.hpp"
 
@@ -52,10 +52,6 @@ class done_marks : public mark_store {
   done_marks(const table_names& names, const done_words& words, std::string_view file, bool creates,
              const std::string& database = {});
 
-  /// Whether the error says that the table is missing.
-  virtual bool lacks_table(const fault& why) const noexcept = 0;
-  /// Whether the error says that this program has no such table, or no right on it, so that there is nothing to clean.
-  virtual bool shows_none(const fault& why) const noexcept { return lacks_table(why); }
   virtual std::string literal(const sql_value& value) const = 0;
   /// What :wall is in a text for a transaction of the application; empty where the server has the time.
   virtual std::optional<std::int64_t> wall() const { return std::nullopt; }
@@ -68,14 +64,12 @@ class done_marks : public mark_store {
   /// Runs `statement`; if the table is missing, makes it and runs it again.
   template <class Run>
   reply with_table(sql_connection& on, Run run);
-  /// Returns what the last statement returned.
-  reply create(sql_connection& on);
   std::string text(const char* source) const;
 
   table_names names_;
   table_names application_names_;  ///< on a connection of the application
   const done_words words_;
-  const std::vector<std::string> create_;
+  const optional_table table_;
   const bool creates_;
   std::atomic<bool> used_{false};
 };

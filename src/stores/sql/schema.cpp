@@ -66,18 +66,18 @@ bool must_make_tables(schema_mode mode, const table_names& names, const std::str
   return true;
 }
 
-std::string create_statement(std::string_view file, const table_names& names) {
-  const auto begin = file.find("\nCREATE TABLE ") + 1;
-  return names.adapt(file.substr(begin, file.find(";\n", begin) - begin));
-}
-
-std::vector<std::string> create_statements(std::string_view file, const table_names& names, std::string_view insert) {
+std::vector<std::string> create_statements(std::string_view file, const table_names& names) {
   std::vector<std::string> statements;
-  constexpr std::string_view begin = "\nCREATE TABLE ", end = ";\n";
+  constexpr std::string_view begin = "\nCREATE ", end = ";\n";
   for (auto at = file.find(begin); at != std::string_view::npos; at = file.find(begin, at)) {
     ++at;
     statements.push_back(names.adapt(file.substr(at, file.find(end, at) - at)));
   }
+  return statements;
+}
+
+std::vector<std::string> create_statements(std::string_view file, const table_names& names, std::string_view insert) {
+  auto statements = create_statements(file, names);
   statements.push_back(fmt::format("{} {} (\n  {}, {}, {})\n  VALUES ('{}', {}, 0)", insert,
                                    names.quoted_table("schema_version"), names.quoted("name"), names.quoted("version"),
                                    names.quoted("migration"), table_names::schema, schema_version));

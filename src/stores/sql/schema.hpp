@@ -61,8 +61,8 @@ bool must_make_tables(schema_mode mode, const table_names& names, const std::str
 /// until then the tables count as not created.
 std::vector<std::string> create_statements(std::string_view file, const table_names& names, std::string_view insert);
 
-/// The statement that makes the table of a file in sql/ that has one, for the names of this store.
-std::string create_statement(std::string_view file, const table_names& names);
+/// The same without the version: of a file whose tables have none.
+std::vector<std::string> create_statements(std::string_view file, const table_names& names);
 
 /// If the tables have lost their floor, the new one is this much above the highest fence that is left, because clean-up
 /// may have deleted rows with higher ones.

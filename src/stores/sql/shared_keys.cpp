@@ -205,13 +205,6 @@ constexpr std::uint64_t keys_in_step = 1000;
 
 std::string literal(const id128& id) { return fmt::format("X'{}'", id.hex()); }
 
-bool lacks_table(const fault& why) noexcept {
-  constexpr int no_such_table = 1146;
-  return why.native == no_such_table || why.text.find("no such table") != std::string::npos;
-}
-
-constexpr int table_access_denied = 1142;
-
 bool is_there(const fault& why) noexcept {
   constexpr int duplicate_key = 1062;
   return why.native == duplicate_key || why.text.find("UNIQUE constraint") != std::string::npos;
@@ -241,7 +234,7 @@ struct shared_keys::state {
 };
 
 shared_keys::shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates)
-    : names_(names), create_(create_statement(file, names)), creates_(creates) {
+    : names_(names), table_(file, names, "make the table of members"), creates_(creates) {
   names_.add_table("member",
                    {"lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies"});
   names_.add_text("open_id", literal(open_id));
@@ -265,9 +258,9 @@ sql_text shared_keys::text(std::string_view source, const char* doing, row_wait 
 template <class Run>
 reply shared_keys::with_table(sql_connection& on, Run run) {
   auto answer = run();
-  if (answer.result != outcome::failed || !lacks_table(answer.why)) return answer;
+  if (answer.result != outcome::failed || !optional_table::lacks(answer.why)) return answer;
   if (creates_) {
-    const auto made = on.change({create_, "make the table of members"}, {});
+    const auto made = table_.make(on);
     if (answered(made)) return after(answer.statements + made.statements, run());
     answer.why = made.why;
   }
@@ -463,7 +456,7 @@ reply shared_keys::name_members(sql_connection& on, std::vector<holder_info>& al
 reply shared_keys::revoke(sql_connection& on, std::string_view key) {
   sql_rows rows;
   auto answer = on.read(text(members_of, "revoke"), {{"key", sql_bytes{key}}}, rows);
-  if (answer.result == outcome::failed && lacks_table(answer.why)) return {.result = outcome::no};
+  if (answer.result == outcome::failed && optional_table::lacks(answer.why)) return {.result = outcome::no};
   if (answer.result != outcome::yes) return answer;
   bool any = false;
   for (const auto& row : rows) {
@@ -492,8 +485,7 @@ reply shared_keys::clean(sql_connection& on, microseconds idle, std::size_t limi
   sql_rows rows;
   auto answer = on.read(text(dead_members, "clean up"), {{"most", std::uint64_t{limit}}}, rows);
   // A program without the table, or without a right on it, has nothing to clean.
-  if (answer.result == outcome::failed && (lacks_table(answer.why) || answer.why.native == table_access_denied))
-    return {.result = outcome::yes};
+  if (answer.result == outcome::failed && optional_table::unused(answer.why)) return {.result = outcome::yes};
   if (answer.result != outcome::yes) return answer;
   std::uint64_t gone = 0;
   for (const auto& row : rows) {

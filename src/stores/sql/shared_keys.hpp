@@ -12,6 +12,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/holder_info.hpp"
+#include "stores/sql/optional_table.hpp"
 #include "stores/sql/sql_connection.hpp"
 #include "stores/sql/table_names.hpp"
 
@@ -66,7 +67,7 @@ class shared_keys {
   reply read_state(sql_connection& on, std::string_view key, state& found);
 
   table_names names_;
-  const std::string create_;
+  const optional_table table_;
   const bool creates_;
   std::atomic<bool> used_{false};
   base::mutex mutex_{};

@@ -44,12 +44,6 @@ lease_tables::lease_tables(lease_settings from)
         if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll
       }) {}
 
-namespace {
-
-bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 || why.native == 1044; }
-
-}  // namespace
-
 mysql_marks::mysql_marks(const sql::table_names& names, const std::string& database, bool creates)
     : done_marks(names,
                  {.wall = server_clock,
@@ -59,8 +53,6 @@ mysql_marks::mysql_marks(const sql::table_names& names, const std::string& datab
                   .insert = "INSERT IGNORE INTO",
                   .nowhere = "FROM DUAL"},
                  done_file, creates, sql::quoted_name(database, '`') + ".") {}
-
-bool mysql_marks::shows_none(const fault& why) const noexcept { return lacks_table(why) || denied(why); }
 
 std::string mysql_marks::literal(const sql::sql_value& value) const { return literal_of(value); }
 
@@ -83,6 +75,8 @@ reply lease_tables::read_id(lease_connection& with) {
 }
 
 namespace {
+
+bool denied(const fault& why) { return why.native == 1142 || why.native == 1143 || why.native == 1044; }
 
 [[noreturn]] void fail_schema(const std::string& store, fault why) {
   if (denied(why)) {

@@ -34,10 +34,6 @@ class mysql_marks final : public sql::done_marks {
   mysql_marks(const sql::table_names& names, const std::string& database, bool creates);
 
  private:
-  bool lacks_table(const fault& why) const noexcept override {
-    return why.native == static_cast<int>(mysql_no_such_table);
-  }
-  bool shows_none(const fault& why) const noexcept override;
   std::string literal(const sql::sql_value& value) const override;
   std::string_view synced(sql::sql_connection& on) const override {
     return static_cast<lease_connection&>(on).sync_prefix();

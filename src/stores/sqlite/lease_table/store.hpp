@@ -35,9 +35,6 @@ class sqlite_marks final : public sql::done_marks {
   void ask(const transactional_store& transactions) noexcept { transactions_ = &transactions; }
 
  private:
-  bool lacks_table(const fault& why) const noexcept override {
-    return why.text.find("no such table") != std::string::npos;
-  }
   std::string literal(const sql::sql_value& value) const override;
   std::optional<std::int64_t> wall() const override { return file_->wall_clock().count(); }
   bool may_wait(fault& why) const noexcept override { return transactions_->caller_may_wait(why); }
