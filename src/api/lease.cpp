@@ -95,10 +95,6 @@ void lease::ensure_held() const {
 verification lease::verification() const& {
   auto& grant = must(grant_, "verification()");
   engine::ensure_held(grant);
-  if (grant.mode != exclusive) {
-    throw std::logic_error("dlock: verification(): key '" + printable(grant.key) +
-                           "' is shared, or held by a permit: only an exclusive lease can be verified");
-  }
   auto& store = grant.home->where();
   const auto* const transactions = store.transactions();
   if (transactions == nullptr)

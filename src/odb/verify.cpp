@@ -64,11 +64,6 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
   for (const auto* each : held) {
     const auto& grant = access::grant_of(*each);
     if (grant == nullptr) throw std::logic_error("dlock: verify() of an empty lease");
-    if (grant->mode != exclusive) {
-      throw std::logic_error(fmt::format(
-          "dlock: verify(): key '{}' is shared, or held by a permit: only an exclusive lease can be verified",
-          printable(grant->key)));
-    }
     grant->home->refuse_if_forked();
     all.push_back(grant);
   }
@@ -124,8 +119,9 @@ odb_application application_of(const engine::grant& grant) {
 
 [[noreturn]] void not_ours(engine::grant& grant) {
   throw lock_lost(engine::grant_lifecycle::not_ours(grant, grant.home->shared().time.now()),
-                  fmt::format("key '{}': verify: fence {} is not the holder's any more; rolled back",
-                              printable(grant.key), grant.fence));
+                  fmt::format("key '{}': verify: {} is not {} any more; rolled back", printable(grant.key),
+                              grant.mode == exclusive ? fmt::format("fence {}", grant.fence) : "this lease",
+                              grant.mode == exclusive ? "the holder's" : "among those that share the key"));
 }
 
 }  // namespace

@@ -155,7 +155,8 @@ task<step> key_attempt::ask(flow& f, step next, bool answered) {
     } else if (answer.result == outcome::absent && key_.row() != nullptr) {
       no_such_row_ = true;
       next = step::failed;
-    } else if (at_ == step::take_over && answer.result == outcome::failed && answer.why.contended) {
+    } else if (at_ == step::take_over && answer.result == outcome::failed && answer.why.contended &&
+               machine_.holder().shared == membership::none) {
       next = co_await find_blocker(f);
     } else if (at_ == step::poll && answer.result == outcome::yes && !request_.shares() &&
                is_nobodys(services_, key_, answer.holder)) {

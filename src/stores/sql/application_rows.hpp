@@ -10,6 +10,7 @@
 #include "stores/sql/application_database.hpp"
 #include "stores/sql/lease_sql.hpp"
 #include "stores/sql/row_sql.hpp"
+#include "stores/sql/shared_keys.hpp"
 
 namespace dlock::stores::sql {
 
@@ -18,6 +19,7 @@ namespace dlock::stores::sql {
 class application_rows : public application_database {
  public:
   verification verification_of(const request& grant) const final {
+    if (grant.units != 0) return member_verification(grant);
     return on_this_server(grant.row != nullptr ? rows_.about(grant, row_statement::verify)
                                                : about_key(grant, template_of(lock_statement::verify).sql, verifier()));
   }
@@ -35,8 +37,9 @@ class application_rows : public application_database {
   std::string add_columns(const row_table& table) const final { return rows_.add_columns(table); }
 
  protected:
-  /// `words` are those of the templates for keys. `rows` must outlive it.
-  application_rows(const row_sql& rows, dictionary words) : rows_(rows), words_(std::move(words)) {}
+  /// `words` are those of the templates for keys. `rows` and `members` must outlive it.
+  application_rows(const row_sql& rows, const shared_keys& members, dictionary words)
+      : rows_(rows), members_(members), words_(std::move(words)) {}
 
   verification about_key(const request& grant, const char* source, std::vector<named_value> more = {}) const {
     return rows_.about_key(grant, words_.fill(source), std::move(more));
@@ -50,13 +53,20 @@ class application_rows : public application_database {
   virtual std::string and_here() const { return {}; }
 
   const row_sql& rows_;
+  const shared_keys& members_;
 
  private:
-  verification on_this_server(verification statement) const {
+  verification on_this_server(verification statement, std::string_view end = {}) const {
     const auto condition = and_here();
-    statement.sql += condition;
-    statement.text += condition;
+    statement.sql.append(condition).append(end);
+    statement.text.append(condition).append(end);
     return statement;
+  }
+  verification member_verification(const request& grant) const {
+    auto values = verifier();
+    values.push_back({"nonce", grant.nonce});
+    return on_this_server(rows_.about_key(grant, members_.verification(), std::move(values)),
+                          members_.end_of_verification());
   }
 
   const dictionary words_;

@@ -29,6 +29,9 @@ constexpr named_part member_texts[] = {
      "{lock.expires_at_us} = {never}{unverified}"},
     {"gone", "NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)"},
     {"empty", "NOT EXISTS (SELECT 1 FROM {member} m WHERE m.{member.lock_key} = :key)"},
+    {"mine",
+     "{member.lock_key} = :key AND {member.session_id} = :session AND {member.nonce} = :nonce "
+     "AND {member.fence} = :fence"},
     {"as_closed", "{lock.session_id} = {closed_id} AND {lock.fence} = :seen_fence AND {lock.verifies} = :closing"},
 };
 
@@ -46,17 +49,19 @@ WHERE l.{lock.lock_key} = :key
 )";
 
 // Locks the row of the lock, and then reads the members by a locking read, which sees all that were committed before. A
-// plain read could be older than the row lock.
+// plain read could be older than the row lock. The sub-query needs a value of that row, so it comes after its lock. It
+// locks the members shared, because transactions of the application that have verified one keep it locked so.
 constexpr const char* join_permits = R"(
 INSERT INTO {member} ({columns})
 SELECT l.{lock.lock_key}, :session, :nonce, :units, {same_fence}, {now}, 0, 0
 FROM {lock} l
-LEFT JOIN {member} m ON m.{member.lock_key} = l.{lock.lock_key}
 WHERE l.{lock.lock_key} = :key
   AND l.{lock.session_id} = {open_id}
   {only_primary}
-GROUP BY l.{lock.lock_key}, l.{lock.fence}
-HAVING COALESCE(SUM(m.{member.units}), 0) + :units <= :permits
+  AND (SELECT COALESCE(SUM(m.{member.units}), 0)
+       FROM {member} m
+       WHERE m.{member.lock_key} = l.{lock.lock_key}
+       {share_row}) + :units <= :permits
 {lock_row}
 {returning}
 )";
@@ -73,6 +78,15 @@ DELETE FROM {member}
 WHERE {member.lock_key} = :key
   AND {member.session_id} = :holder
   AND {gone}
+)";
+
+// Fails if a transaction of the application has a member locked.
+constexpr const char* ask_for_dead = R"(
+SELECT 1
+FROM {member}
+WHERE {member.lock_key} = :key
+  AND {member.session_id} = :holder
+FOR UPDATE NOWAIT
 )";
 
 constexpr const char* open_free = R"(
@@ -200,6 +214,8 @@ ORDER BY l.{lock.lock_key}
 LIMIT :most
 )";
 
+constexpr const char* member_seen = "SELECT 1 FROM {member} WHERE {mine}";
+
 /// How many rows of the lock table one step of clean-up reads.
 constexpr std::uint64_t keys_in_step = 1000;
 
@@ -233,7 +249,8 @@ struct shared_keys::state {
   std::string who{};
 };
 
-shared_keys::shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates)
+shared_keys::shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates,
+                         const std::string& database)
     : names_(names), table_(file, names, "make the table of members"), creates_(creates) {
   names_.add_table("member",
                    {"lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies"});
@@ -246,6 +263,12 @@ shared_keys::shared_keys(const table_names& names, const member_words& words, st
     names_.add_text(std::string(name), names_.expand(word));
   }
   for (const auto& word : member_texts) names_.add_text(std::string(word.name), names_.expand(word.text));
+  auto in_application = names_;
+  in_application.add_text("member", database + names_.quoted_table("member"));
+  verification_ = in_one_line(in_application.expand(words.verify));
+  end_of_verification_ = in_application.expand("{share_row}");
+  if (!end_of_verification_.empty()) end_of_verification_.insert(0, " ");
+  sees_ = in_application.expand(member_seen);
 }
 
 bool shared_keys::is_shared(const id128& session) noexcept { return session == open_id || session == closed_id; }
@@ -340,12 +363,26 @@ reply shared_keys::insert_open(sql_connection& on, const request& asked) {
   return after(found.statements + made.statements, join(on, asked));
 }
 
+/// Removes the members of a session that is gone. A transaction of the application that has verified one keeps it: then
+/// the reply says that the row is locked.
+reply shared_keys::remove(sql_connection& on, std::string_view key, const id128& dead) {
+  constexpr const char* doing = "remove dead members";
+  const std::vector<sql_parameter> named{{"key", sql_bytes{key}}, {"holder", dead}};
+  unsigned before = 0;
+  if (on.locks() == row_locks::waited_for) {
+    sql_rows rows;
+    auto asked = on.read(text(ask_for_dead, doing), named, rows);
+    if (asked.result != outcome::yes) return asked;
+    before = asked.statements;
+  }
+  return after(before, on.change(text(remove_dead, doing, row_wait::avoid), named));
+}
+
 /// Removes members whose session is gone, or opens the key of a dead exclusive holder.
 reply shared_keys::make_open(sql_connection& on, const request& asked) {
   const sql_bytes key{asked.resource};
   if (asked.expected->shared != membership::none) {
-    auto removed =
-        on.change(text(remove_dead, "remove dead members"), {{"key", key}, {"holder", asked.expected->holder}});
+    auto removed = remove(on, asked.resource, asked.expected->holder);
     if (removed.result == outcome::yes) removed.result = outcome::no;  // nothing is granted
     removed.fence = 0;
     return removed;
@@ -489,8 +526,7 @@ reply shared_keys::clean(sql_connection& on, microseconds idle, std::size_t limi
   if (answer.result != outcome::yes) return answer;
   std::uint64_t gone = 0;
   for (const auto& row : rows) {
-    answer = on.change(text(remove_dead, "clean up", row_wait::avoid),
-                       {{"key", sql_bytes{row.text(0)}}, {"holder", row.id(1)}});
+    answer = remove(on, row.text(0), row.id(1));
     if (!answered(answer) && !answer.why.contended) return answer;
     gone += answer.result == outcome::yes ? 1 : 0;
   }

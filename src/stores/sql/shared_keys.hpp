@@ -23,6 +23,9 @@ struct member_words {
   std::string_view same_fence;  ///< returns the fence of the row `l`
   std::string_view lock_row;    ///< the end of a SELECT that locks the rows that it reads
   std::string_view share_row;   ///< likewise, shared
+  /// What a transaction of the application does to its member's row ({mine}), so that nobody removes it before the end
+  /// of that transaction. `share_row` follows.
+  std::string_view verify;
 };
 
 /// The table of members, and the keys that they share. Thread safety: all functions may be called from any thread.
@@ -30,7 +33,9 @@ class shared_keys {
  public:
   /// `names` has the lock tables and the database's words; `file` is the text of sql/member-*.sql; `creates`: the URL
   /// says schema=create.
-  shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates);
+  /// `database`: what stands before the table's name where another database may be the current one.
+  shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates,
+              const std::string& database = {});
 
   /// Whether execute() must be called for it.
   static bool concerns(const request& asked) noexcept {
@@ -53,6 +58,13 @@ class shared_keys {
   /// One step of clean-up: removes dead members, and frees keys without members that were not opened for `idle`.
   reply clean(sql_connection& on, microseconds idle, std::size_t limit);
 
+  /// For a transaction of the application: the statement that verifies a member, and what must be its end. Their
+  /// parameters are those of row_sql::about_key(), nonce, and what `verify` of member_words has.
+  const std::string& verification() const noexcept { return verification_; }
+  const std::string& end_of_verification() const noexcept { return end_of_verification_; }
+  /// A SELECT that finds a row if its transaction sees the member.
+  const std::string& sees() const noexcept { return sees_; }
+
  private:
   template <class Run>
   reply with_table(sql_connection& on, Run run);
@@ -62,6 +74,7 @@ class shared_keys {
   reply make_open(sql_connection& on, const request& asked);
   reply insert_open(sql_connection& on, const request& asked);
   reply take_closed(sql_connection& on, const request& asked);
+  reply remove(sql_connection& on, std::string_view key, const id128& dead);
   reply free_idle(sql_connection& on, std::string_view key);
   struct state;
   reply read_state(sql_connection& on, std::string_view key, state& found);
@@ -69,6 +82,9 @@ class shared_keys {
   table_names names_;
   const optional_table table_;
   const bool creates_;
+  std::string verification_{};
+  std::string end_of_verification_{};
+  std::string sees_{};
   std::atomic<bool> used_{false};
   base::mutex mutex_{};
   std::string cleaned_ DLOCK_GUARDED_BY(mutex_){};  ///< the last key that a step of clean-up has looked at

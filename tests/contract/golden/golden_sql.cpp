@@ -327,6 +327,12 @@ class scene {
       };
     };
     run(verb::take, all, "a reader joins a free key", as_member(0, true));
+    if (auto* const in = store_.transactions()) {
+      auto q = asked(verb::poll, all.front());
+      as_member(0, false)(q);
+      q.fence = 42;
+      to_.say("verify a reader", in->verification_of(q).text);
+    }
     run(verb::release, all, "a reader leaves", as_member(0, false));
     run(verb::take, all, "a reader joins", as_member(0, false));
     run(verb::poll, all, "poll: members");

@@ -52,6 +52,32 @@ void check_contended(const reply& r) {
 
 }  // namespace
 
+// The members are counted after the row of the key was locked, whatever the optimizer thinks of the sub-query.
+TEST_CASE_METHOD(stage, "mysql races: a caller for a permit that waited for the key counts who came meanwhile") {
+  actor a(fixture), b(fixture);
+  const auto join = [](actor& by, verb action) {
+    auto asked = by.about(action, "k");
+    asked.nonce = action == verb::take ? ++by.nonce : by.nonce;
+    asked.units = 1;
+    asked.permits = 1;
+    asked.polled = true;
+    return by.run(asked);
+  };
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  REQUIRE(answer(join(a, verb::take)) == outcome::yes);  // opens it
+  REQUIRE(answer(join(a, verb::release)) == outcome::yes);
+  const bool comes = GENERATE(true, false);
+  CAPTURE(comes);
+  hold("k");
+  auto late = blocked(b, [&] { return join(b, verb::take); });
+  if (comes) {
+    root.run("INSERT INTO locks." + fixture.tables.table("member") + " VALUES ('k', X'" + a.id.hex() +
+             "', 77, 1, 1, 0, 0, 0)");
+  }
+  commit();
+  CHECK(answer(late.get()) == (comes ? outcome::no : outcome::yes));
+}
+
 // Where the server can't pass over locked rows.
 TEST_CASE_METHOD(stage, "mysql races: a batch that waited does not steal a key granted meanwhile", "[T57]") {
   const lease_sql sql(stores::sql::make_table_names(fixture.tables.prefix(), '`'));

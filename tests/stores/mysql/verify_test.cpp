@@ -333,6 +333,46 @@ TEST_CASE("mysql facts: a prepared XA transaction keeps what it verified", "[e12
   }
 }
 
+TEST_CASE("mysql facts: a prepared XA transaction keeps a member that it verified on MySQL, and not on MariaDB") {
+  row_scene s;
+  const auto row = s.make(1);
+  row_actor a(s), b(s);
+  auto asked = a.about(verb::insert, "k");
+  asked.units = 1;
+  asked.nonce = ++a.nonce;
+  REQUIRE(answer(a.run(asked)) == outcome::yes);
+  const auto check = a.store->transactions()->verification_of(asked).text;
+  auto& raw = raw_of(s);
+  const auto found = [&] { return raw.rows(check).size(); };
+  asked.fence = 1;
+  raw.run("XA START 'member'");
+  CHECK(found() == 0);  // of another fence
+  REQUIRE(raw.rows(a.store->transactions()->verification_of(asked).text).size() == 1);
+  REQUIRE(s.set("payload=1", row) == 1);
+  raw.run("XA END 'member'");
+  raw.run("XA PREPARE 'member'");
+  a.close();
+  const seen dead{.holder = a.id, .kind = lease_kind::session, .gone = true, .shared = membership::open};
+  const reply removed = b.take_over("k", dead);
+  CHECK(removed.why.contended == !raw.is_mariadb());
+  raw.run("XA COMMIT 'member'");
+  CHECK(answer(b.take_over("k", dead)) == outcome::no);  // it removes, and grants nothing
+  CHECK_FALSE(b.sees_held("k"));
+}
+
+TEST_CASE_METHOD(one_row_actor, "mysql verify: for members the right to read their table is enough") {
+  auto asked = a.about(verb::insert, "k");
+  asked.units = 1;
+  asked.nonce = ++a.nonce;
+  REQUIRE(answer(a.run(asked)) == outcome::yes);
+  asked.fence = 1;
+  const few_rights user(s, "app", {"SELECT ON `locks`." + tables_of(s).table("member"), "SELECT ON `app`.*"});
+  mysql_application app(user.url(mysql_setting("DLOCK_TEST_MYSQL_APP_URL")));
+  app.begin();
+  CHECK(app.raw.rows(a.store->transactions()->verification_of(asked).text).size() == 1);
+  app.commit();
+}
+
 TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a deadlock", "[e15]") {
   fact_scene s;
   std::vector<std::string> keys;

@@ -254,6 +254,7 @@ bool mysql_application_database::ends_unseen() const noexcept try {
 std::string mysql_application_database::sees(const request& grant) const {
   constexpr const char* key_seen =
       "SELECT 1 FROM {lock} WHERE {lock.lock_key} = :key AND {lock.session_id} = :session AND {lock.fence} = :fence";
+  if (grant.units != 0) return about_key(grant, members_.sees().c_str(), {{"nonce", grant.nonce}}).text;
   return (grant.row != nullptr ? rows_.about(grant, sql::row_statement::sees) : about_key(grant, key_seen)).text;
 }
 

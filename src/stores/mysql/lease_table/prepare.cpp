@@ -35,10 +35,13 @@ lease_tables::lease_tables(lease_settings from)
       row_sql(sql.names(), settings.database,
               [this] { return client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql; }),
       marks(sql.names(), settings.database, settings.schema == sql::schema_mode::create),
-      shared(
-          sql.names(),
-          {.same_fence = "LAST_INSERT_ID(l.{lock.fence})", .lock_row = "FOR UPDATE", .share_row = "LOCK IN SHARE MODE"},
-          member_file, settings.schema == sql::schema_mode::create),
+      shared(sql.names(),
+             {.same_fence = "LAST_INSERT_ID(l.{lock.fence})",
+              .lock_row = "FOR UPDATE",
+              .share_row = "LOCK IN SHARE MODE",
+              // Shared, so that readers of one process, who have one row, verify at the same time.
+              .verify = "SELECT 1 FROM {member} WHERE {mine} {only_primary}"},
+             member_file, settings.schema == sql::schema_mode::create, sql::quoted_name(settings.database, '`') + "."),
       client(settings),
       waiters(client, sql.waiters(), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll

@@ -73,7 +73,7 @@ outcome describe_table(MYSQL* handle, row_table& table, fault& why);
 class mysql_application_database final : public sql::application_rows {
  public:
   explicit mysql_application_database(lease_tables& tables)
-      : application_rows(tables.row_sql, key_words(tables.row_sql.names())), tables_(tables) {}
+      : application_rows(tables.row_sql, tables.shared, key_words(tables.row_sql.names())), tables_(tables) {}
 
   reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
   bool caller_may_wait(fault&) const noexcept override { return true; }

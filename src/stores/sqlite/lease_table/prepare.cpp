@@ -288,8 +288,14 @@ std::string sqlite_marks::literal(const sql::sql_value& value) const {
 
 sqlite_store::sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host)
     : file_(std::make_shared<lease_file>(settings, std::move(host))),
-      shared_(file_->names, {.same_fence = "l.{lock.fence}", .lock_row = "", .share_row = ""}, member_file,
-              file_->schema == sql::schema_mode::create),
+      shared_(file_->names,
+              {.same_fence = "l.{lock.fence}",
+               .lock_row = "",
+               .share_row = "",
+               // A change, because only a transaction that writes keeps other writers out of the file.
+               .verify = "UPDATE {member} SET {member.verified_by} = {connection}, "
+                         "{member.verifies} = {member.verifies} + 1 WHERE {mine}"},
+              member_file, file_->schema == sql::schema_mode::create),
       waiters_(
           settings.path, settings.prefix, [this] { return file_->unfit_for_waking(); },
           [this](auto& keys, auto& sessions) { return poll_keys(keys, sessions); },

@@ -46,8 +46,11 @@ class sqlite_marks final : public sql::done_marks {
 /// Locks in the application's own transactions.
 class sqlite_application_database final : public sql::application_rows {
  public:
-  sqlite_application_database(std::shared_ptr<lease_file> file, const sqlite_marks& marks)
-      : application_rows(file->row_sql, key_words(file->row_sql.names())), file_(std::move(file)), marks_(marks) {}
+  sqlite_application_database(std::shared_ptr<lease_file> file, const sqlite_marks& marks,
+                              const sql::shared_keys& members)
+      : application_rows(file->row_sql, members, key_words(file->row_sql.names())),
+        file_(std::move(file)),
+        marks_(marks) {}
 
   /// SQLite doesn't say which process has locked its file.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
@@ -161,7 +164,7 @@ class sqlite_store final : public store {
   store_listeners listeners_{};
   sqlite_marks marks_{file_};
   sql::shared_keys shared_;
-  sqlite_application_database application_{file_, marks_};
+  sqlite_application_database application_{file_, marks_, shared_};
   sqlite_admin admin_{*file_, waiters_, application_, marks_, shared_};
   sleeping_waiters waiters_;  // the last member, because its thread uses the others until it has ended
 };
