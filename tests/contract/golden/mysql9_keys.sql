@@ -185,6 +185,8 @@ execute: UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `
 text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_lock` l WHERE l.`lock_key` = X'<golden n>' AND l.`session_id` = X'646c6f636b3a6f70656e3a7368617265' AND CONCAT(@@global.read_only) IN ('0', 'OFF') LOCK IN SHARE MODE
 text: UPDATE `P_lock` SET `session_id` = X'646c6f636b3a6f70656e3a7368617265', `nonce` = 0, `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = <number>, `verified_by` = <connection> WHERE `lock_key ... ` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - 3000000)) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (557 bytes, 4e658972a2c4003c)
 text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_lock` l WHERE l.`lock_key` = X'<golden n>' AND l.`session_id` = X'646c6f636b3a6f70656e3a7368617265' AND CONCAT(@@global.read_only) IN ('0', 'OFF') LOCK IN SHARE MODE
+== verify a reader
+SELECT 1 FROM `locks`.`P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce> AND `fence` = 42 AND CONCAT(@@global.read_only) IN ('0', 'OFF') AND @@server_uuid=<this server> LOCK IN SHARE MODE
 == keys, by session, 1: a reader leaves -> 1 yes
 text: DELETE FROM `P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce>
 == keys, by session, 1: a reader joins -> 1 yes
@@ -195,7 +197,7 @@ text: SELECT l.`session_id`, l.`fence`, l.`verifies`, TIMESTAMPDIFF(MICROSECOND,
 == keys, by session, 1: a reader leaves -> 1 yes
 text: DELETE FROM `P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce>
 == keys, by session, 1: a permit -> 1 yes
-text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MIC ... lobal.read_only) IN ('0', 'OFF') GROUP BY l.`lock_key`, l.`fence` HAVING COALESCE(SUM(m.`units`), 0) + 1 <= 2 FOR UPDATE (582 bytes, 6a763c74243dd0f7)
+text: INSERT INTO `P_member` (`lock_key`, `session_id`, `nonce`, `units`, `fence`, `joined_at_us`, `verified_by`, `verifies`) SELECT l.`lock_key`, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', <nonce>, 1, LAST_INSERT_ID(l.`fence`), TIMESTAMPDIFF(MIC ...  COALESCE(SUM(m.`units`), 0) FROM `P_member` m WHERE m.`lock_key` = l.`lock_key` LOCK IN SHARE MODE) + 1 <= 2 FOR UPDATE (572 bytes, 7aff7760a9e24de7)
 == keys, by session, 1: a permit is cancelled -> 1 yes
 text: DELETE FROM `P_member` WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = <nonce>
 == keys, by session, 1: close -> 1 yes

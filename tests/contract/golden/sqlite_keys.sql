@@ -150,6 +150,8 @@ UPDATE "dlock_lock" SET "session_id" = NULL, "expires_at_us" = NULL WHERE "lock_
 INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' RETURNING "fence"
 UPDATE "dlock_lock" SET "session_id" = X'646c6f636b3a6f70656e3a7368617265', "nonce" = 0, "acquired_at_us" = :now, "expires_at_us" = <number> WHERE "lock_key" = :key AND ("session_id" IS NULL OR "expires_at_us" <= :now OR ("session_id" = X'646c6f636b3a636c6f7365643a6e6f77' AND "acquired_at_us" <= :now - 3000000))
 INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' RETURNING "fence"
+== verify a reader
+UPDATE "dlock_member" SET "verified_by" = <connection>, "verifies" = "verifies" + 1 WHERE "lock_key" = x'<golden n>' AND "session_id" = x'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1' AND "nonce" = <nonce> AND "fence" = 42
 == keys, by session, 1: a reader leaves -> 1 yes
 DELETE FROM "dlock_member" WHERE "lock_key" = :key AND "session_id" = :session AND "nonce" = :nonce
 == keys, by session, 1: a reader joins -> 1 yes
@@ -160,7 +162,7 @@ SELECT l."session_id", l."fence", l."verifies", :now - l."acquired_at_us", COALE
 == keys, by session, 1: a reader leaves -> 1 yes
 DELETE FROM "dlock_member" WHERE "lock_key" = :key AND "session_id" = :session AND "nonce" = :nonce
 == keys, by session, 1: a permit -> 1 yes
-INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l LEFT JOIN "dlock_member" m ON m."lock_key" = l."lock_key" WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' GROUP BY l."lock_key", l."fence" HAVING COALESCE(SUM(m."units"), 0) + :units <= :permits RETURNING "fence"
+INSERT INTO "dlock_member" ("lock_key", "session_id", "nonce", "units", "fence", "joined_at_us", "verified_by", "verifies") SELECT l."lock_key", :session, :nonce, :units, l."fence", :now, 0, 0 FROM "dlock_lock" l WHERE l."lock_key" = :key AND l."session_id" = X'646c6f636b3a6f70656e3a7368617265' AND (SELECT COALESCE(SUM(m."units"), 0) FROM "dlock_member" m WHERE m."lock_key" = l."lock_key" ) + :units <= :permits RETURNING "fence"
 == keys, by session, 1: a permit is cancelled -> 1 yes
 DELETE FROM "dlock_member" WHERE "lock_key" = :key AND "session_id" = :session AND "nonce" = :nonce
 == keys, by session, 1: close -> 1 yes
