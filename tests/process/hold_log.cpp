@@ -4,15 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <tuple>
 
+#include "process/hold_attempts.hpp"
+
 namespace dlock::test {
 
 std::string hold_record::line() const {
-  return fmt::format("{} {} {} {} {} {} .\n", static_cast<char>(what), key, fence, at, process, attempt);
+  return fmt::format("{} {} {} {} {} {} {} {} .\n", static_cast<char>(what), key, units, permits, fence, at, process,
+                     attempt);
 }
 
 hold_record hold_record::parse(std::string_view line) {
@@ -20,8 +24,9 @@ hold_record hold_record::parse(std::string_view line) {
   hold_record record;
   char kind = 0;
   std::string end;
-  in >> kind >> record.key >> record.fence >> record.at >> record.process >> record.attempt >> end;
-  if (!in || end != "." || std::string_view("ANXHL").find(kind) == std::string_view::npos) {
+  in >> kind >> record.key >> record.units >> record.permits >> record.fence >> record.at >> record.process >>
+      record.attempt >> end;
+  if (!in || end != "." || std::string_view("ANXHLSG").find(kind) == std::string_view::npos) {
     throw std::invalid_argument(fmt::format("hold log: '{}' is no record", line));
   }
   record.what = static_cast<hold_record::kind>(kind);
@@ -30,66 +35,70 @@ hold_record hold_record::parse(std::string_view line) {
 
 namespace {
 
-/// An acquire, and how long the lease was trusted that it got.
-struct attempt {
-  bool answered = false;
-  bool held = false;
-  std::uint64_t fence = 0;
-  std::int64_t asked = 0;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t process = 0;
-
-  std::string text() const { return fmt::format("fence {} of process {} from {} to {}", fence, process, begin, end); }
-};
-
-using attempts = std::map<std::tuple<std::int64_t, std::uint64_t>, attempt>;  // by process and number
-
-void add(attempts& to, const hold_record& record) {
-  using kind = hold_record::kind;
-  auto& mine = to[{record.process, record.attempt}];
-  mine.process = record.process;
-  if (record.what == kind::asked) mine.asked = record.at;
-  if (record.what == kind::refused || record.what == kind::held) mine.answered = true;
-  if (record.what != kind::held) return;
-  mine.begin = mine.held ? std::min(mine.begin, record.at) : record.at;
-  mine.end = std::max(mine.end, record.at);
-  mine.fence = record.fence;
-  mine.held = true;
-}
-
-/// In the order in which they began.
-std::vector<attempt> held_of(const attempts& all) {
-  std::vector<attempt> held;
-  for (const auto& [name, each] : all) {
-    if (each.held) held.push_back(each);
-  }
-  std::sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  return held;
-}
+using attempt = hold_attempt;
 
 bool in_doubt(const hold_terms& terms, std::int64_t from, std::int64_t to) {
   return std::any_of(terms.doubts.begin(), terms.doubts.end(),
                      [&](const time_span& each) { return each.from <= from && to <= each.to; });
 }
 
+/// How many units these hold at least: the readers of a process may share one member.
+std::uint64_t units_of(const std::vector<const attempt*>& all, std::int64_t from) {
+  std::uint64_t units = 0;
+  std::set<std::int64_t> reading;
+  for (const auto* each : all) {
+    if (each->begin > from) continue;
+    if (each->reader()) {
+      reading.insert(each->process);
+    } else {
+      units += each->units;
+    }
+  }
+  return units + reading.size();
+}
+
+/// `mine` is granted while these are trusted.
+void check_permits(const std::string& key, const attempt& mine, const std::vector<const attempt*>& beside,
+                   const hold_terms& terms, hold_check& found) {
+  if (mine.exclusive() || mine.reader() || in_doubt(terms, mine.begin, mine.begin)) return;
+  // Those that were there all the time while it asked.
+  const auto before = units_of(beside, mine.asked);
+  if (before + mine.units > mine.permits) {
+    found.violations.push_back(
+        fmt::format("key {}: {} asked at {} beside {} units", key, mine.text(), mine.asked, before));
+  }
+  // One of those that are there is the last that came, and was allowed so many.
+  std::uint64_t units = mine.units, most = mine.permits;
+  for (const auto* each : beside) {
+    if (each->reader()) continue;
+    units += each->units;
+    most = std::max<std::uint64_t>(most, each->permits);
+  }
+  if (units > most) found.violations.push_back(fmt::format("key {}: {} units with {}", key, units, mine.text()));
+}
+
 void check_overlaps(const std::string& key, const std::vector<attempt>& held, const hold_terms& terms,
                     hold_check& found) {
-  const attempt* longest = nullptr;
+  std::vector<const attempt*> beside;
   for (const auto& mine : held) {
-    if (longest != nullptr && mine.begin <= longest->end) {
-      if (in_doubt(terms, mine.begin, std::min(mine.end, longest->end))) {
+    std::erase_if(beside, [&](const attempt* each) { return each->end < mine.begin; });
+    for (const auto* each : beside) {
+      if (!mine.exclusive() && !each->exclusive()) continue;
+      if (in_doubt(terms, mine.begin, std::min(mine.end, each->end))) {
         ++found.doubles;
       } else {
         found.violations.push_back(
-            fmt::format("key {}: {} begins before the end of {}", key, mine.text(), longest->text()));
+            fmt::format("key {}: {} begins before the end of {}", key, mine.text(), each->text()));
       }
     }
-    if (longest == nullptr || mine.end > longest->end) longest = &mine;
+    check_permits(key, mine, beside, terms, found);
+    found.members += mine.exclusive() ? 0 : 1;
+    found.shared += mine.exclusive() || beside.empty() ? 0 : 1;
+    beside.push_back(&mine);
   }
 }
 
-/// Each fence belongs to one attempt and is greater than those of before.
+/// Each exclusive fence belongs to one attempt and is greater than those of before.
 void check_fences(const std::string& key, const std::vector<attempt>& held, const hold_terms& terms,
                   hold_check& found) {
   std::map<std::uint64_t, const attempt*> by_fence;
@@ -117,6 +126,24 @@ void check_fences(const std::string& key, const std::vector<attempt>& held, cons
   }
 }
 
+/// A member comes after the exclusive holders whose fences it knows, and before all others.
+void check_members(const std::string& key, const std::vector<attempt>& held, const hold_terms& terms,
+                   hold_check& found) {
+  const attempt *exclusive = nullptr, *any = nullptr;
+  for (const auto& mine : held) {
+    const auto* const before = mine.exclusive() ? any : exclusive;
+    if (before != nullptr && !in_doubt(terms, before->begin, mine.begin)) {
+      const bool follows =
+          mine.exclusive() && !before->exclusive() ? mine.fence > before->fence : mine.fence >= before->fence;
+      if (!follows) {
+        found.violations.push_back(fmt::format("key {}: {} comes after {}", key, mine.text(), before->text()));
+      }
+    }
+    if (any == nullptr || mine.fence > any->fence || (mine.fence == any->fence && !mine.exclusive())) any = &mine;
+    if (mine.exclusive() && (exclusive == nullptr || mine.fence > exclusive->fence)) exclusive = &mine;
+  }
+}
+
 void check_last(const std::string& key, const std::vector<attempt>& held, const hold_terms& terms, hold_check& found) {
   std::set<std::uint64_t> fences;
   for (const auto& each : held) fences.insert(each.fence);
@@ -132,16 +159,22 @@ void check_last(const std::string& key, const std::vector<attempt>& held, const 
 
 hold_check check_holds(const std::vector<hold_record>& log, const hold_terms& terms) {
   hold_check found;
-  std::map<std::string, attempts> keys;
   for (const auto& record : log) {
-    add(keys[record.key], record);
     if (record.what == hold_record::kind::lost) ++found.notified;
+    if (record.what == hold_record::kind::late) ++found.late;
+    if (record.what == hold_record::kind::behind && !in_doubt(terms, record.at, record.at)) {
+      found.violations.push_back(fmt::format("a write under a trusted lease was refused: {}", record.line()));
+    }
   }
-  for (const auto& [key, all] : keys) {
+  for (const auto& [key, all] : attempts_of(log)) {
     const auto held = held_of(all);
     check_overlaps(key, held, terms, found);
     if (terms.fenced) {
-      check_fences(key, held, terms, found);
+      std::vector<attempt> exclusive;
+      std::copy_if(held.begin(), held.end(), std::back_inserter(exclusive),
+                   [](const attempt& each) { return each.exclusive(); });
+      check_fences(key, exclusive, terms, found);
+      if (exclusive.size() != held.size()) check_members(key, held, terms, found);
       check_last(key, held, terms, found);
     }
     found.grants += held.size();
@@ -159,8 +192,7 @@ hold_check check_holds(const std::vector<hold_record>& log, const hold_terms& te
 
 std::vector<std::string> check_freed(const std::vector<hold_record>& log, const std::vector<holder_death>& deaths,
                                      std::int64_t limit) {
-  std::map<std::string, attempts> keys;
-  for (const auto& record : log) add(keys[record.key], record);
+  auto keys = attempts_of(log);
   std::vector<std::string> violations;
   for (const auto& death : deaths) {
     const auto held = held_of(keys[death.key]);

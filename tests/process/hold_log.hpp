@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What several processes held and when, in one file that all of them append to, and the check that no two of them
-/// ever held one key at one time.
+/// What several processes held and when, in one file that all of them append to, and the check that none of them held
+/// a key together with one that excludes it.
 
 #include <cstdint>
 #include <map>
@@ -22,11 +22,16 @@ struct hold_record {
     unknown = 'X',  ///< it ended with an error that leaves its outcome open
     held = 'H',     ///< the lease was trusted at this time; the first one of an attempt is also the answer
     lost = 'L',     ///< it was granted, and its holder was told that it is lost
+    // Of a resource that refuses what comes with a smaller fence than it has seen:
+    behind = 'S',  ///< it refused a write under a trusted lease
+    late = 'G',    ///< it refused a write of a holder that had lost its lease
   };
   kind what{};
   std::string key{};
+  std::uint32_t units = 0;    ///< lock_mode; 0: exclusive
+  std::uint32_t permits = 0;  ///< likewise
   std::uint64_t fence = 0;    ///< of held; 0: its store has none
-  std::int64_t at = 0;        ///< of asked; of held: read before the lease was asked whether it can be trusted
+  std::int64_t at = 0;        ///< of held: read before the lease was asked whether it can be trusted
   std::int64_t process = 0;   ///< its pid
   std::uint64_t attempt = 0;  ///< counts a process's acquires
 
@@ -61,16 +66,22 @@ struct hold_terms {
 struct hold_check {
   std::vector<std::string> violations{};
   std::size_t grants = 0;    ///< seen by their holder
-  std::size_t certain = 0;   ///< those of them that began outside of all times of doubt
+  std::size_t members = 0;   ///< those of them that were not exclusive
+  std::size_t shared = 0;    ///< those of the members that began beside another one
+  std::size_t certain = 0;   ///< the grants that began outside of all times of doubt
   std::size_t notified = 0;  ///< leases whose holder was told that they are lost
+  std::size_t late = 0;      ///< writes after the loss that the guarded resource refused
   std::size_t doubles = 0;   ///< periods of trust that began before the end of another one, in a time of doubt
   std::uint64_t lost = 0;    ///< fences that nobody logged; counted where they count
   std::uint64_t open = 0;    ///< acquires whose outcome their process never learned
 };
 
-/// Of one key no two periods of trust overlap, but in a time of doubt; fences grow in the order in which the periods
+/// Of one key no exclusive period of trust overlaps another one, but in a time of doubt, and holders of permits have no
+/// more units than the one may see that was the last to come. Fences grow in the order in which exclusive periods
 /// begin, and who asked after the beginning of a period always has a greater one than that; a fence belongs to one
-/// attempt; and fences are left out only by acquires whose answer was lost, or, `pauses` times, that answered too late.
+/// exclusive attempt; a member has one that is not below those of exclusive periods before it, and below those after
+/// it. Fences are left out only by acquires whose answer was lost, or, `pauses` times, that answered too late. The
+/// guarded resource refuses no write under a trusted lease.
 hold_check check_holds(const std::vector<hold_record>& log, const hold_terms& terms);
 
 /// A process that held a key was killed.

@@ -418,6 +418,10 @@ void read_arguments(CLI::App& app) {
   app.add_option("--torture", settings.torture.log, "take and release at random and log it to this file");
   app.add_option("--keys", settings.torture.keys, "of --torture")->delimiter(',');
   app.add_option("--seed", settings.torture.seed, "of --torture and --once");
+  app.add_option("--threads", settings.torture.threads, "of --torture");
+  app.add_flag("--shares", settings.torture.shares, "of --torture: readers and permits");
+  app.add_flag("--lingers", settings.torture.lingers, "of --torture: lock_options::linger");
+  app.add_flag("--long-waits", settings.torture.long_waits, "of --torture: longer ones than 2 s, too");
   app.add_option("--once", settings.once_log, "do the jobs that are not done, log it to this file, and then obey");
   app.add_option("--jobs", settings.jobs, "of --once: how many");
 }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "dlock/error.hpp"
@@ -21,7 +22,9 @@ namespace {
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-const std::vector<std::string> keys{"red", "green", "blue", "white", "black"};
+const std::vector<std::string> colours{"red", "green", "blue", "white", "black"};
+/// Each process reads it all the time, and only this one takes it exclusively.
+const std::string read_all_the_time = "grey";
 constexpr std::size_t takers = 4;
 constexpr std::size_t enough_certain = 20;
 
@@ -41,7 +44,13 @@ class run {
         order_(seed),
         details_(seed),
         locks_(fixture.url(), {.defaults = {.ttl = terms.ttl}, .close_limit = 300ms}) {
+    if (terms_.shares) keys_.push_back(read_all_the_time);
     for (std::size_t i = 0; i != takers; ++i) processes_.push_back(start());
+    if (terms_.shares) {
+      writer_ = std::jthread([this](const std::stop_token& stop) {
+        while (!stop.stop_requested()) ask_for(read_all_the_time, stop);
+      });
+    }
   }
 
   torture_report all() {
@@ -60,9 +69,12 @@ class run {
     }
     thaw(true);
     recover();
+    end_writer();
     for (auto& each : processes_) each.say("enough");
     for (auto& each : processes_) report_.codes.push_back(each.end());
+    const auto end_of_all = boot_time();
     check();
+    if (of_members_or_lingering()) check_waiting(end_of_all);
     return report_;
   }
 
@@ -75,17 +87,47 @@ class run {
     details_.seed(mix);
   }
   taker start() {
-    return taker(fixture_.url(),
-                 {"--torture", log_name_, "--keys", fmt::format("{}", fmt::join(keys, ",")), "--seed",
-                  std::to_string(details_()), "--ttl", std::to_string(terms_.ttl.count()), "--release-limit", "1000"});
+    std::vector<std::string> more{"--torture",       log_name_,
+                                  "--keys",          fmt::format("{}", fmt::join(keys_, ",")),
+                                  "--seed",          std::to_string(details_()),
+                                  "--ttl",           std::to_string(terms_.ttl.count()),
+                                  "--release-limit", "1000"};
+    if (terms_.shares) more.insert(more.end(), {"--shares", "--threads", "3", "--long-waits"});
+    if (terms_.lingers) more.insert(more.end(), {"--lingers", "--threads", "2", "--long-waits"});
+    return taker(fixture_.url(), more);
   }
   /// Mostly one that holds something at this moment, the one that it may hurt most, else anybody.
   std::size_t victim() {
     const bool of_holders = details_() % 4 != 0;
     const auto any = details_() % takers;
     auto found = takers;
+    if (terms_.lingers && details_() % 4 != 0 && eventually([&] { return (found = keeper()) != takers; }, 1s)) {
+      ++report_.keepers;
+      return found;
+    }
     if (of_holders && eventually([&] { return (found = holder()) != takers; }, 300ms)) return found;
     return any == frozen_ ? (any + 1) % takers : any;
+  }
+  /// One that keeps a key without a lease.
+  std::size_t keeper() {
+    std::map<std::string, std::int64_t> last_held;
+    for (const auto& each : hold_log::tail(log_name_)) {
+      if (each.what == hold_record::kind::held) last_held[each.key] = each.at;
+    }
+    for (const auto& [key, at] : last_held) {
+      if (at > boot_time() - 10'000) continue;
+      std::optional<holder_info> keeps;
+      try {
+        keeps = locks_.holder(key);
+      } catch (const store_error&) {
+        return takers;  // its connection was ended
+      }
+      if (!keeps || !keeps->lingers) continue;
+      for (std::size_t i = 0; i != takers; ++i) {
+        if (processes_[i].pid() == keeps->pid && i != frozen_) return i;
+      }
+    }
+    return takers;
   }
   std::size_t holder() const {
     const auto recent = boot_time() - 5'000;
@@ -99,6 +141,7 @@ class run {
     return takers;
   }
 
+  bool of_members_or_lingering() const { return terms_.shares || terms_.lingers; }
   void note(const std::string& what) { report_.journal.push_back(fmt::format("{}: {}", boot_time(), what)); }
   void inflict(fault what) {
     switch (what) {
@@ -118,6 +161,7 @@ class run {
     note(fmt::format("{} is killed", killed));
     const auto at = boot_time();  // before: its key may be somebody else's by the time that it is seen to be gone
     processes_[which].kill();
+    died_[killed] = boot_time();
     ++report_.kills;
     if (terms_.ends_with_connection) expect_freed(killed, at);
     processes_[which] = start();
@@ -132,50 +176,68 @@ class run {
     deaths_.push_back({last->key, at, killed});
     ask_for(last->key);
   }
-  void ask_for(const std::string& key) {
+  void ask_for(const std::string& key, const std::stop_token& stop = {}) {
     hold_record mine{.what = hold_record::kind::asked, .key = key, .at = boot_time(), .process = ::getpid()};
     mine.attempt = ++asked_;
     log_.append(mine);
     try {
-      const auto held = locks_.acquire(key, {.wait = 20s});
+      const auto held = locks_.acquire(key, {.wait = 20s, .cancel = stop});
       mine.fence = fence_of(held);
       mine.at = boot_time();
       held.ensure_held();
       mine.what = hold_record::kind::held;
       log_.append(mine);
     } catch (const error&) {
-      // Somebody else may have had it meanwhile.
+      mine.at = boot_time();
+      mine.what = hold_record::kind::unknown;
+      log_.append(mine);  // somebody else may have had it meanwhile
     }
+    if (stop.stop_possible()) std::this_thread::sleep_for(100ms);
+  }
+  void end_writer() {
+    if (!writer_.joinable()) return;
+    writer_.request_stop();
+    writer_.join();
   }
   void pause() {
     auto& process = processes_[victim()];
     note(fmt::format("{} is stopped for a moment", process.pid()));
+    const auto from = boot_time();
     process.stop();
     std::this_thread::sleep_for(milliseconds{20 + details_() % 300});
-    process.go_on();
+    go_on(process, from);
     ++report_.pauses;
+  }
+  void go_on(taker& process, std::int64_t stopped_from) {
+    process.go_on();
+    stops_.push_back({process.pid(), {stopped_from, boot_time()}});
   }
   /// It stands still for longer than its leases live, while other things happen.
   void freeze() {
     thaw(true);
     const auto which = victim();
     note(fmt::format("{} is stopped for longer than its ttl", processes_[which].pid()));
+    frozen_from_ = boot_time();
     processes_[which].stop();
     frozen_ = which;
     thaw_at_ = clock::now() + terms_.ttl + 800ms;
+    if (of_members_or_lingering()) thaw_at_ += terms_.ttl * (details_() % 300) / 100;
     ++report_.freezes;
   }
   /// The last word of a process that waits: it has asked for a key, and a free one is granted sooner.
   std::optional<hold_record> waiting() const {
     const auto before = boot_time() - 20'000;
-    std::map<std::int64_t, hold_record> last;
-    for (const auto& each : hold_log::tail(log_name_)) last[each.process] = each;
-    for (const auto& each : processes_) {
-      const auto found = last.find(each.pid());
-      if (found == last.end() || found->second.what != hold_record::kind::asked || found->second.at > before) continue;
-      return found->second;
+    std::map<std::pair<std::int64_t, std::uint64_t>, hold_record> last;
+    for (const auto& each : hold_log::tail(log_name_)) last[{each.process, each.attempt}] = each;
+    std::optional<hold_record> any;
+    for (const auto& [attempt, record] : last) {
+      if (record.what != hold_record::kind::asked || record.at > before || !runs(record.process)) continue;
+      if (!any || record.units == 0) any = record;
     }
-    return std::nullopt;
+    return any;
+  }
+  bool runs(std::int64_t process) const {
+    return std::any_of(processes_.begin(), processes_.end(), [&](const taker& each) { return each.pid() == process; });
   }
   /// A process that waits is stopped. The others get its key all the same.
   void halt() {
@@ -185,10 +247,11 @@ class run {
     auto& process = *std::find_if(processes_.begin(), processes_.end(),
                                   [&](const taker& each) { return each.pid() == of->process; });
     note(fmt::format("{} is stopped while it waits for {}", process.pid(), of->key));
+    const auto from = boot_time();
     process.stop();
     ++report_.halts;
     const bool granted = granted_to_others(*of, terms_.ends_with_connection ? 500ms : terms_.ttl + terms_.recovery);
-    process.go_on();
+    go_on(process, from);
     note(fmt::format("{} goes on", process.pid()));
     // It may have been stopped with the key, which it held or was just granted, or with the whole file locked.
     unlucky_ = granted ? 0 : unlucky_ + 1;
@@ -214,7 +277,7 @@ class run {
     if (frozen_ == takers || (!wait && clock::now() < thaw_at_)) return;
     std::this_thread::sleep_until(thaw_at_);
     note(fmt::format("{} goes on", processes_[frozen_].pid()));
-    processes_[frozen_].go_on();
+    go_on(processes_[frozen_], frozen_from_);
     frozen_ = takers;
   }
   void cut() {
@@ -222,6 +285,7 @@ class run {
     const auto from = boot_time();
     note("connections end");
     fixture_.cut(details_);
+    troubles_.push_back({from, boot_time()});
     doubt(from, terms_.doubt_after_cut);
     ++report_.cuts;
   }
@@ -231,6 +295,7 @@ class run {
     note(orderly ? "a server is restarted" : "a server is killed");
     fixture_.restart(details_, orderly);
     note("it is back");
+    troubles_.push_back({from, boot_time()});
     doubt(from, terms_.doubt_after_restart);
     ++(orderly ? report_.orderly : report_.crashes);
   }
@@ -247,10 +312,14 @@ class run {
   }
   hold_check so_far() const { return check_holds(hold_log::read(log_name_), {.fenced = false, .doubts = doubts_}); }
 
-  /// The processes go on undisturbed: each key is granted again, and afterwards none is left over.
+  /// The processes go on undisturbed: each key is granted again, also to members, and afterwards none is left over.
   void recover() {
     const auto quiet = boot_time();
-    std::vector<std::string> missing = keys;
+    std::set<std::pair<std::string, bool>> missing;
+    for (const auto& key : keys_) {
+      missing.emplace(key, true);
+      if (terms_.shares) missing.emplace(key, false);
+    }
     std::set<std::pair<std::int64_t, std::uint64_t>> asked;  // after that: a lease of before may be held on and on
     const bool recovered = eventually(
         [&] {
@@ -258,21 +327,31 @@ class run {
           for (const auto& each : hold_log::tail(log_name_)) {
             const std::pair attempt{each.process, each.attempt};
             if (each.what == hold_record::kind::asked && each.at > quiet) asked.insert(attempt);
-            if (each.what == hold_record::kind::held && asked.contains(attempt)) std::erase(missing, each.key);
+            if (each.what == hold_record::kind::held && asked.contains(attempt)) {
+              missing.erase({each.key, each.units == 0});
+            }
           }
           return missing.empty();
         },
         terms_.recovery);
-    if (!recovered) report_.stuck = missing;
+    if (recovered) return;
+    for (const auto& [key, exclusive] : missing) report_.stuck.push_back(key + (exclusive ? "" : ", by members"));
   }
   void check() {
     hold_terms terms{.fenced = terms_.fenced, .counts = terms_.counts, .doubts = doubts_};
-    for (const auto& key : keys) {
+    for (const auto& key : keys_) {
       const auto begun = clock::now();
-      const auto last = locks_.acquire(key, {.wait = 30s});
+      {
+        const auto last = locks_.acquire(key, {.wait = 30s});
+        terms.last[key] = terms_.fenced ? last.fencing_token() - 1 : 0;
+      }
+      if (terms_.shares) {
+        static_cast<void>(locks_.acquire(key, {.wait = 30s, .mode = shared}));
+        static_cast<void>(locks_.acquire(key, {.wait = 30s, .mode = one_of(1)}));
+      }
       if (clock::now() - begun > terms_.recovery) report_.stuck.push_back(key + " at the end");
-      terms.last[key] = terms_.fenced ? last.fencing_token() - 1 : 0;
     }
+    if (terms_.shares) report_.left = fixture_.members();
     const auto stops = report_.pauses + report_.freezes + report_.halts;
     terms.pauses = stops + 2 * takers * (report_.cuts + report_.crashes + report_.orderly);
     const auto log = hold_log::read(log_name_);
@@ -280,6 +359,26 @@ class run {
     report_.doubted = !doubts_.empty();
     report_.deaths = deaths_.size();
     report_.late = check_freed(log, deaths_, 3'000'000);  // less than two thirds of the ttl, when silence frees it
+  }
+
+  void check_waiting(std::int64_t end) {
+    const auto added = micros(terms_.ttl + terms_.patience);
+    constexpr std::int64_t closed = 3'000'000;  // by a caller that has died
+    wait_terms terms{.idle = added,
+                     .idle_members = added + closed,
+                     .exclusive = added + micros(terms_.ttl) * 3 / 2,  // for which one may hold it
+                     .stops = stops_,
+                     .deaths = died_,
+                     .troubles = troubles_,
+                     .end = end};
+    constexpr std::int64_t linger = 1'000'000;  // of a key that is in use all the time
+    if (terms_.lingers) terms.alone = terms.exclusive + linger;
+    // Connections are made again, each in its turn.
+    for (auto& each : terms.troubles) each.to += 500'000;
+    if (terms_.stops_hold_up) {
+      for (const auto& each : stops_) terms.troubles.push_back(each.when);
+    }
+    report_.waits = check_waits(hold_log::read(log_name_), terms);
   }
 
   tortured_fixture& fixture_;
@@ -293,24 +392,41 @@ class run {
   lock_service locks_;
   std::vector<taker> processes_{};
   std::size_t frozen_ = takers;  // nobody
+  std::int64_t frozen_from_ = 0;
   clock::time_point thaw_at_{};
   unsigned unlucky_ = 0;  // how many stops of waiters in a row kept the key from the others
   std::size_t rounds_ = 0;
-  std::uint64_t asked_ = 0;
+  std::atomic<std::uint64_t> asked_{0};
   std::vector<time_span> doubts_{};
-  std::vector<holder_death> deaths_{};
+  std::vector<holder_death> deaths_{};  // whose key had to be free at once
+  std::vector<process_stop> stops_{};
+  std::map<std::int64_t, std::int64_t> died_{};
+  std::vector<time_span> troubles_{};
   torture_report report_{};
+  std::vector<std::string> keys_ = colours;
+  std::jthread writer_{};
 };
 
 }  // namespace
 
 std::string torture_report::text() const {
+  std::string members;
+  if (holds.members > 0)
+    members = fmt::format("{} of them to members ({} beside another one), ", holds.members, holds.shared);
+  if (waits.idle > 0) {
+    members += fmt::format("the longest wait for a key that nobody held {} ms, for an exclusive grant {} ms, ",
+                           waits.idle / 1000, waits.exclusive / 1000);
+  }
+  if (waits.alone > 0) members += fmt::format("while one process had it alone {} ms, ", waits.alone / 1000);
+  if (holds.late > 0) members += fmt::format("{} late writes refused, ", holds.late);
   return fmt::format(
-      "{} grants, {} of them outside of all times of doubt, {} told of a loss, {} trusted together in a time of doubt; "
+      "{} grants, {}{} of them outside of all times of doubt, {} told of a loss, {} trusted together in a time of "
+      "doubt; "
       "{} killed ({} holders whose key had to be free at once), {} paused, {} stood still, {} of them while they "
-      "waited, connections ended {} times, servers killed {} and restarted {} times",
-      holds.grants, holds.certain, holds.notified, holds.doubles, kills, deaths, pauses, freezes + halts, halts, cuts,
-      crashes, orderly);
+      "waited{}, connections ended {} times, servers killed {} and restarted {} times",
+      holds.grants, members, holds.certain, holds.notified, holds.doubles, kills, deaths, pauses, freezes + halts,
+      halts, keepers > 0 ? fmt::format(", {} of all these kept a key without a lease", keepers) : "", cuts, crashes,
+      orderly);
 }
 
 torture_report torture(tortured_fixture& fixture, const torture_terms& terms, std::uint64_t seed) {
@@ -327,14 +443,17 @@ void check_torture(tortured_fixture& fixture, const torture_terms& terms) {
   const auto report = torture(fixture, asked, seed);
   if (seconds != nullptr) fmt::print("seed {}: {}\n", seed, report.text());
   CAPTURE(report.text(), report.holds.lost, report.holds.open);
-  const bool wrong = !report.holds.violations.empty() || !report.stuck.empty() || !report.late.empty();
+  const bool wrong = !report.holds.violations.empty() || !report.stuck.empty() || !report.late.empty() ||
+                     !report.waits.violations.empty() || !report.left.empty();
   for (const auto& each : report.journal) {
     if (wrong) UNSCOPED_INFO(each);
   }
-  for (std::size_t i = 0; i != std::min<std::size_t>(report.holds.violations.size(), 20); ++i) {
-    UNSCOPED_INFO(report.holds.violations[i]);
+  for (const auto* violations : {&report.holds.violations, &report.waits.violations}) {
+    for (std::size_t i = 0; i != std::min<std::size_t>(violations->size(), 20); ++i) UNSCOPED_INFO(violations->at(i));
   }
   CHECK(report.holds.violations.empty());
+  CHECK(report.waits.violations.empty());
+  CHECK(report.left.empty());
   CHECK(report.stuck.empty());
   CHECK(report.late.empty());
   CHECK(std::all_of(report.codes.begin(), report.codes.end(), [](int code) { return code == 0; }));
@@ -343,6 +462,8 @@ void check_torture(tortured_fixture& fixture, const torture_terms& terms) {
   CHECK((report.deaths > 0) == terms.ends_with_connection);
   // A store that notices a lost connection at once may leave no such moment in a time of doubt either.
   if (!report.doubted) CHECK(report.holds.doubles == 0);
+  if (terms.shares) CHECK(report.holds.shared > 0);
+  if (terms.lingers) CHECK(report.keepers > 0);
   CHECK(report.kills > 0);
   CHECK(report.freezes > 0);
   CHECK(report.halts > 0);

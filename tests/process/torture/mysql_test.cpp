@@ -35,6 +35,16 @@ class mysql_torture final : public tortured_fixture {
     }
   }
   void restart(dice&, bool orderly) override { server_.restart(orderly); }
+  std::vector<std::string> members() override {
+    std::vector<std::string> found;
+    raw_mysql root(server_.root_url());
+    for (const auto& row : root.rows(
+             "SELECT CONCAT('member of ', lock_key) FROM dlock_member UNION ALL SELECT CONCAT('closed: ', lock_key) "
+             "FROM dlock_lock WHERE session_id = 'dlock:closed:now'")) {
+      found.push_back(row.at(0).value_or(""));
+    }
+    return found;
+  }
 
  private:
   own_server server_{"server", "--skip-networking"};
@@ -60,6 +70,18 @@ TEST_CASE("torture lease_table: killed, stopped, cut off and restarted, never tw
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));  // skips the test where there is no MariaDB
   mysql_torture fixture("");
   check_torture(fixture, {.counts = true});
+}
+
+TEST_CASE("torture readers and permits: killed, stopped, cut off and restarted, never beside an exclusive holder") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture fixture("");
+  check_torture(fixture, {.shares = true, .length = 12s});
+}
+
+TEST_CASE("torture keys that linger: killed, stopped, cut off and restarted, never two, and others get them in time") {
+  static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  mysql_torture fixture("");
+  check_torture(fixture, {.lingers = true});
 }
 
 TEST_CASE("torture on a table of other programs: killed, stopped, cut off and restarted, never two, and fences grow") {

@@ -28,6 +28,20 @@ class redis_torture final : public tortured_fixture {
     orderly ? server_.shut_down() : server_.kill();
     server_.start();
   }
+  std::vector<std::string> members() override {
+    static constexpr auto* all = R"(
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*members:*')) do found[#found + 1] = key end
+for _, key in ipairs(redis.call('KEYS', '*lock:*')) do
+  if redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, 'session') == 'dlock:closed:now' then
+    found[#found + 1] = key .. ' is closed'
+  end
+end
+return table.concat(found, ', ')
+)";
+    const auto found = server_.ask({"EVAL", all, "0"});
+    return found.empty() ? std::vector<std::string>{} : std::vector{found};
+  }
 
  private:
   redis_server server_;
@@ -73,6 +87,16 @@ TEST_CASE(
     "torture redis: where the server forgets, two for a ttl at most after its restart, and fences grow nevertheless") {
   redis_torture fixture("", false);
   check_torture(fixture, {.doubt_after_restart = 1s, .length = 6s});
+}
+
+TEST_CASE("torture readers and permits: killed, stopped, cut off and restarted, never beside an exclusive holder") {
+  redis_torture fixture("", true);
+  check_torture(fixture, {.shares = true, .length = 12s});
+}
+
+TEST_CASE("torture readers and permits: where the server forgets, beside an exclusive holder for a ttl at most") {
+  redis_torture fixture("", false);
+  check_torture(fixture, {.shares = true, .doubt_after_restart = 1s, .length = 6s});
 }
 
 TEST_CASE("torture setnx: killed, stopped, cut off and restarted, never two") {
