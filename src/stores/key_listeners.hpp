@@ -77,6 +77,19 @@ class key_notes {
     note(key, [&fence](const noted& of) { fence = of.polled; });
     return fence;
   }
+  /// What the caller that polled last needs to become a member of the key; no units: it does not want that.
+  struct member_needs {
+    std::uint32_t units = 0;
+    std::uint32_t permits = 0;  ///< 0: no limit
+  };
+  void set_needs(std::string_view key, member_needs what) noexcept {
+    note(key, [what](noted& of) { of.needs = what; });
+  }
+  member_needs needs(std::string_view key) noexcept {
+    member_needs what;
+    note(key, [&what](const noted& of) { what = of.needs; });
+    return what;
+  }
   /// Returns whether the key is watched.
   bool set_released(std::string_view key) noexcept {
     const bool watched = note(key, [](noted& of) { of.released = true; });
@@ -99,6 +112,7 @@ class key_notes {
     bool taken = false;
     bool released = false;
     std::uint64_t polled = 0;
+    member_needs needs{};
   };
   template <class Change>
   bool note(std::string_view key, Change change) noexcept {

@@ -49,7 +49,7 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
     case outcome::yes:
       if (last_ == step::poll) return polled(answer, now);
       if (last_ == step::remove) return go(step::take_over);
-      if (last_ == step::close) return again_at_once(step::poll, now);
+      if (last_ == step::close) return closed(answer, now);
       return granted(answer, now, trusted_until);
     case outcome::absent: return again_at_once(step::insert, now);
     case outcome::no: break;
@@ -92,6 +92,11 @@ step acquire_machine::polled(const reply& answer, instant now) {
   if (holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.expired) return again_at_once(step::remove, now);
   return held(now);
+}
+
+/// A store may show the members at once, as a poll does.
+step acquire_machine::closed(const reply& answer, instant now) {
+  return answer.holder.shared != membership::none ? polled(answer, now) : again_at_once(step::poll, now);
 }
 
 step acquire_machine::polled_members(instant now) {

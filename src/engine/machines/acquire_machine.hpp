@@ -37,6 +37,7 @@ enum class step {
 ///          dead member: gone -> take_over -> poll     expired -> remove -> take_over -> poll
 ///          shares: others must leave -> as busy       else -> take
 ///          exclusive: open, or closed for long -> close -> poll     members -> as busy     none -> take
+///   close that shows the members: as their poll
 ///   failed: contended take -> poll   contended otherwise -> as busy     transient -> pause -> poll   else -> failed
 ///   unknown -> resolve -> pause -> poll; but of a poll or a removal -> pause -> poll
 ///   notified, while it pauses, that the key may be free -> take
@@ -88,11 +89,11 @@ class acquire_machine {
   std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
   /// The pause of a waiter that a release wakes if it looks for waiters.
   std::chrono::microseconds pause_if_registered(instant now) const noexcept {
-    return retries_.pause_if_registered(starvation_.until_relied_on(now));
+    return retries_.pause_if_registered(until_relied_on(now));
   }
   /// Likewise: the release of the grant that was polled last looks for waiters.
   bool relies_on_release(instant now) const noexcept {
-    return settings_.registers_first || starvation_.until_relied_on(now).count() <= 0;
+    return settings_.registers_first || until_relied_on(now).count() <= 0;
   }
   /// A take no longer has to yield to waiters that have waited longer.
   bool overtakes() const noexcept { return overtakes_; }
@@ -106,10 +107,16 @@ class acquire_machine {
   bool has_paused() const noexcept { return has_paused_; }
 
  private:
+  /// Each member that leaves looks for waiters, and so does the caller that has closed the key.
+  std::chrono::microseconds until_relied_on(instant now) const noexcept {
+    if (holder_.shared != membership::none) return std::chrono::microseconds{0};
+    return starvation_.until_relied_on(now);
+  }
   step go(step next) noexcept { return last_ = next; }
   step refused(instant now);
   step polled(const reply& answer, instant now);
   step granted(const reply& answer, instant now, instant trusted_until);
+  step closed(const reply& answer, instant now);
   step polled_members(instant now);
   step again_at_once(step next, instant now);
   step busy(instant now, std::chrono::microseconds remaining, bool sees_holder);

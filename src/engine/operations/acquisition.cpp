@@ -307,6 +307,11 @@ task<void> key_acquire::leave_to_others(flow& f, at_store& here) {
   return here.pause.run(f, here.no_turn, nullptr, here.resumes, nullptr);
 }
 
+/// Whether it wants the exclusive lock of a key that has members.
+bool key_acquire::waits_for_members(const acquire_machine& machine) const noexcept {
+  return !request_.shares() && machine.holder().shared != membership::none;
+}
+
 task<void> key_acquire::pause(flow& f, at_store& here) {
   const auto now = f.now();
   auto& attempt = *here.attempt;
@@ -318,14 +323,14 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
   auto mine = attempt.pin() ? attempt.pin()->id : id128{};
   // Where others see who waits, a waiter that has only polled so far needs a name as well.
   if (!mine && services_.caps.wakes_one()) mine = services_.sessions.id_of(attempt.kept_as().session_ttl());
-  // Where a release wakes the first waiter, that of a member wakes none.
-  const bool members = request_.shares() || machine.holder().shared != membership::none;
-  const bool polls = members && !services_.caps.tells_free();
-  auto until = polls ? now + machine.pause() : here.watch.pause_until(key_, mine, request_, machine, now);
-  // A caller that has closed the key says in time that it still has to be.
-  if (members && !request_.shares()) until = std::min(until, now + closed_for / 2);
+  auto until = here.watch.pause_until(key_, mine, request_, machine, now);
+  if (waits_for_members(machine)) {
+    here.watch.hear_of_last_member();
+    // A caller that has closed the key says in time that it still has to be.
+    until = std::min(until, now + closed_for / 2);
+  }
   // A waiter that the store notifies need not poll more often because another one in the queue would.
-  auto& shortened_by = !polls && here.watch.replaces_polls() ? here.no_turn : turn;
+  auto& shortened_by = here.watch.replaces_polls() ? here.no_turn : turn;
   return here.pause.run(f, shortened_by, &attempt.poll(now), until, &key_);
 }
 
@@ -342,13 +347,15 @@ key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant 
   } else if (services_.caps.wakes_one() && !asked) {
     // Unless the notification says that the key has been released once more, a poll costs the holder less than a take.
     const bool released = notified && !here.watch.has_changed();
-    poll_first_ = here.watch.works() && !released;
+    poll_first_ = here.watch.works() && !released && !request_.shares();
     if (released) here.resumes = now;
   } else if (notified && !asked && here.rivals == 0) {
     // The first notification says that the subscription works, the second that the holder has released the key.
     if (std::exchange(here.hears, true)) here.resumes = now;
   }
   if (notified && now < here.resumes) return next::yield;
+  // Which a take can't get before a poll has shown that the last member has left.
+  if (asked && waits_for_members(here.attempt->machine())) return next::poll;
   return asked ? next::take : next::begin;
 }
 

@@ -71,6 +71,7 @@ class key_acquire : private queue_waiter {
   task<step> ask(flow& f, at_store& here, next how);
   task<void> leave_to_others(flow& f, at_store& here);
   task<void> pause(flow& f, at_store& here);
+  bool waits_for_members(const acquire_machine& machine) const noexcept;
   next pause_over(at_store& here, bool yielded, instant now);
   found granted(std::shared_ptr<grant> held, instant now, unsigned statements, bool taken_over);
   found not_granted(const flow& f, const key_attempt* attempt);

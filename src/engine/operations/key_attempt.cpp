@@ -119,6 +119,7 @@ task<step> key_attempt::ask_polled(flow& f) { return ask(f, at_, true); }
 
 task<step> key_attempt::ask_notified(flow& f) {
   polled_ = false;
+  was_woken_ = true;
   return ask(f, machine_.notified());
 }
 
@@ -220,19 +221,28 @@ void key_attempt::write_statement(instant now) {
   }
   if (!grants(at_)) {
     statement_.ask = poll_request(now);
+    // A member's poll says by that whether it was woken, so that the store wakes the next waiter where it does not fit.
+    // A key that was open before has room for one at most, which another one has got.
+    const bool others_may_fit = request_.terms.mode.units > 1 || machine_.holder().shared != membership::open;
+    if (request_.shares()) statement_.ask.registered = was_woken_ && others_may_fit;
+    was_woken_ = false;
     return;
   }
   if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
   // The release of such a grant looks for a waiter, because note_grant() records that it waited, or it asks in order.
-  const bool looks = services_.caps.looks_for_waiters() && (machine_.has_paused() || request_.in_order());
+  // Callers that met the closed key, and wait to become members, rely on that as well.
+  const bool waited = machine_.has_paused() || machine_.holder().shared != membership::none;
+  const bool looks = services_.caps.looks_for_waiters() && (waited || request_.in_order());
   asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
   if (request_.terms.linger.count() > 0) asked_->nonce |= lingering_nonce;
   statement_.ask = asked_->ask(verb_of(at_));
   statement_.ask.ttl = keeping_.own_ttl();
   statement_.ask.min_hold = {};
   const bool closed = at_ == step::take && polled_ && machine_.holder().shared != membership::none;
-  const bool names = at_ == step::take_over || (closed && !request_.shares());
+  const bool seen_before = request_.shares() && at_ == step::take && machine_.statements() > 0;
+  const bool names = at_ == step::take_over || (closed && !request_.shares()) || seen_before;
   statement_.ask.expected = names ? &machine_.holder() : nullptr;
+  statement_.ask.wake = request_.shares() && services_.caps.looks_for_waiters() && machine_.has_paused();
   statement_.ask.polled = at_ == step::take && polled_;
   statement_.ask.in_order = in_order(now) && !machine_.overtakes() && at_ != step::insert;
   statement_.ask.registered = registered_;
@@ -269,7 +279,7 @@ bool key_attempt::in_order(instant now) const noexcept {
 /// Called before anything that may fail. From now on a grant that is not admitted will be undone.
 void key_attempt::note_answer(instant now) noexcept {
   const auto& answer = statement_.answer;
-  polled_ = at_ == step::poll;
+  polled_ = at_ == step::poll || (at_ == step::close && answer.holder.shared != membership::none);
   if (statement_.sent && grants(at_)) {
     if (answer.result == outcome::yes) ours_ = ours::yes;
     if (answer.result == outcome::unknown) ours_ = ours::maybe;
@@ -295,7 +305,7 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool wa
     closed_ = false;
     if (asked_->reader != nullptr) services_.readers.offer(*asked_, now);
     row_attempt_.end();
-    note_grant(services_, *asked_, waited, watched, now);
+    note_grant(services_, *asked_, waited || machine_.holder().shared != membership::none, watched, now);
     return std::move(asked_);
   }
   if (!request_.shares()) turn = std::move(asked_->turn);

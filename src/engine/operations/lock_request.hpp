@@ -70,7 +70,7 @@ struct lock_request {
 /// How long this process must yield a key that it has had again and again before it takes it once more.
 inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
                                   instant now) {
-  if (request.once || request.in_order() || request.shares() || !services.shared.time.runs_by_itself())
+  if (request.once || request.in_order() || request.terms.mode == shared || !services.shared.time.runs_by_itself())
     return microseconds{0};
   if (services.caps.tells_free() && services.caps.keeps_order) return microseconds{0};  // a waiter has its turn anyway
   const auto remaining = std::max(microseconds{request.deadline - now}, microseconds{0});

@@ -165,7 +165,8 @@ void finish(engine_services& services, ended_lease& ended, instant now) noexcept
   // If it was passed on: that of the grant for a waiter that had gone.
   const auto* const released = ended.passed ? ended.next.get() : ended.grant.get();
   if (!ended.open && released != nullptr) note_waiters(services, *released, ended.send, ended.unanswered, now);
-  if (ended.grant->mode != exclusive) services.queue.member_left(ended.grant->key);
+  // A waiter of another process that was woken comes first.
+  if (ended.grant->mode != exclusive && ended.send.answer.waiters == 0) services.queue.member_left(ended.grant->key);
   ended.result = services.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
 }
 
@@ -173,8 +174,13 @@ void finish(engine_services& services, ended_lease& ended, instant now) noexcept
 
 void note_waiters(engine_services& services, const grant& released, const statement& by, bool unanswered,
                   instant now) noexcept {
-  if (released.mode != exclusive) return;
   const auto waiters = by.answer.waiters;
+  if (released.mode != exclusive) {
+    // Otherwise a loop that takes a permit again at once would have it before the waiter.
+    if (waiters > 0 && released.mode != shared && services.caps.looks_for_waiters())
+      services.grants.history().gave_way(released.key, waiters, now);
+    return;
+  }
   if (services.caps.looks_for_waiters()) {
     auto& knowledge = services.grants.knowledge();
     // Only what frees the key looks: no release that min_hold delays, and none that finds another grant. A try without

@@ -69,6 +69,12 @@ void release_subscription::begin(const lock_key& key, const id128& session, bool
   services_.statements.where().watch(key.view(), session, *this);
 }
 
+void release_subscription::hear_of_last_member() noexcept {
+  if (!services_.caps.wakes_one() || key_ == nullptr || last_member_) return;
+  last_member_.emplace(key_->view());
+  services_.statements.where().watch(last_member_->view(), session_, *this);
+}
+
 instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
                                           const acquire_machine& machine, instant now) {
   if (services_.caps.tells_free()) {
@@ -79,8 +85,10 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
   if (!services_.caps.wakes_one() || !machine.waits_for_holder() || request.terms.retry.limited())
     return now + machine.pause();
   // In order, a waiter registers at once, because its place is that of its registration; and where the holder had to
-  // wait itself, because then the key is not free soon.
-  const bool at_once = request.in_order() || machine.relies_on_release(now);
+  // wait itself, because then the key is not free soon; and behind members, each of which looks when it leaves. A
+  // caller whom a closed key keeps out asks again before: the others have had their turn soon, as a rule.
+  const bool kept_out = request.shares() && machine.holder().shared == membership::closed;
+  const bool at_once = request.in_order() || (machine.relies_on_release(now) && !kept_out);
   if (first_pause_ == instant{}) {
     first_pause_ = now;
     if (!at_once && key_ == nullptr) return now + std::min<microseconds>(machine.pause(), quiet_without_waiters);
@@ -121,6 +129,8 @@ void release_subscription::show(const row_grant& holder) noexcept {
 
 void release_subscription::end() noexcept {
   if (key_ == nullptr) return;
+  if (last_member_) services_.statements.where().unwatch(last_member_->view(), session_, *this);
+  last_member_.reset();
   services_.statements.where().unwatch(key_->view(), session_, *this);
   key_ = nullptr;  // after unwatch(), because the store may ask about the key until then
   works_ = false;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "base/mutex.hpp"
+#include "dlock/store_interface/closing_bell.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "engine/machines/acquire_machine.hpp"
 #include "engine/operations/flow.hpp"
@@ -59,6 +61,9 @@ class release_subscription final : private key_listener {
   void begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept;
   /// Ends the subscription. Its notifications do not end a pause any more.
   void end() noexcept;
+  /// The waiter wants the exclusive lock of the key, which has members: from now on it is also notified when the last
+  /// of them has left. Does nothing unless it is subscribed.
+  void hear_of_last_member() noexcept;
   /// When a pause that begins now ends if there is no notification. Subscribes to the key as soon as that is worth it.
   instant pause_until(const lock_key& key, const id128& session, const lock_request& request,
                       const acquire_machine& machine, instant now);
@@ -86,6 +91,7 @@ class release_subscription final : private key_listener {
   poll_wait& pause_;
   const lock_key* key_ = nullptr;  // set while it is subscribed
   id128 session_{};
+  std::optional<closing_bell> last_member_{};  // likewise
   instant begun_{};
   instant first_pause_{};  // zero before it
   row_grant seen_{};       // the grant of the row that the last poll has shown

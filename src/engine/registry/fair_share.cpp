@@ -68,6 +68,12 @@ void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned
   slot->waiters = slot->watched && now - slot->used < tenure_gap ? waiters - 1 : waiters;
 }
 
+void tenure_tracker::gave_way(const lock_key& key, unsigned waiters, instant now) noexcept {
+  const base::lock_guard lock(mutex_);
+  keys_.slot_of(key) = {
+      .key = key.hash(), .begun = now, .released = now, .used = now, .length = shortest_tenure, .waiters = waiters};
+}
+
 unsigned tenure_tracker::rivals(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   const auto* const slot = keys_.find(key);

@@ -78,6 +78,8 @@ class tenure_tracker {
   void renumbered(const lock_key& key, std::uint64_t from, std::uint64_t to) noexcept;
   /// Called just before released(): that many waiters were notified.
   void notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept;
+  /// This process has left a permit of the key to that many waiters.
+  void gave_way(const lock_key& key, unsigned waiters, instant now) noexcept;
   /// How many waiters come before this process, if it has just released the key to them.
   unsigned rivals(const lock_key& key, instant now) noexcept;
   /// Whether the last release of this process has woken a waiter.

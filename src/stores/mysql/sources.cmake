@@ -26,6 +26,7 @@ set(mysql_sources
   stores/mysql/lease_table/batch.cpp
   stores/mysql/lease_table/connection.cpp
   stores/mysql/lease_table/application_database.cpp
+  stores/mysql/lease_table/member_waiters.cpp
   stores/mysql/lease_table/prepare.cpp
   stores/mysql/lease_table/row_sql.cpp
   stores/mysql/lease_table/sql.cpp

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <utility>
 
 #include "base/text.hpp"
@@ -71,6 +73,14 @@ DELETE FROM {member}
 WHERE {member.lock_key} = :key
   AND {member.session_id} = :session
   AND {member.nonce} = :nonce
+)";
+
+constexpr const char* leave_alone = R"(
+DELETE FROM {member}
+WHERE {member.lock_key} = :key
+  AND {member.session_id} = :session
+  AND {member.nonce} = :nonce
+  AND {nobody_waits}
 )";
 
 constexpr const char* remove_dead = R"(
@@ -190,6 +200,8 @@ WHERE m.{member.lock_key} = :key
 ORDER BY m.{member.joined_at_us}
 )";
 
+constexpr const char* no_member = "SELECT 1 FROM {member} WHERE 1 = 0";
+
 constexpr const char* revoke_session = R"(
 UPDATE {session}
 SET {session.revoked} = 1
@@ -258,8 +270,10 @@ shared_keys::shared_keys(const table_names& names, const member_words& words, st
   names_.add_text("closed_id", literal(closed_id));
   names_.add_text("never", std::string(never));
   names_.add_text("closed_for", std::to_string(closed_for.count()));
-  for (const auto& [name, word] :
-       {named_part{"same_fence", words.same_fence}, {"lock_row", words.lock_row}, {"share_row", words.share_row}}) {
+  for (const auto& [name, word] : {named_part{"same_fence", words.same_fence},
+                                   {"lock_row", words.lock_row},
+                                   {"share_row", words.share_row},
+                                   {"nobody_waits", words.nobody_waits}}) {
     names_.add_text(std::string(name), names_.expand(word));
   }
   for (const auto& word : member_texts) names_.add_text(std::string(word.name), names_.expand(word.text));
@@ -273,8 +287,32 @@ shared_keys::shared_keys(const table_names& names, const member_words& words, st
 
 bool shared_keys::is_shared(const id128& session) noexcept { return session == open_id || session == closed_id; }
 
-sql_text shared_keys::text(std::string_view source, const char* doing, row_wait if_locked) const {
-  return {in_one_line(names_.expand(source)), doing, if_locked};
+/// A statement, and what it was made of: constants, which are compared by their addresses.
+struct shared_keys::known_text {
+  const char* source;
+  const char* doing;
+  row_wait if_locked;
+  sql_text text;
+};
+
+shared_keys::~shared_keys() = default;
+
+const sql_text& shared_keys::text(const char* source, const char* doing, row_wait if_locked) const {
+  const base::lock_guard lock(mutex_);
+  const auto found = std::find_if(texts_.begin(), texts_.end(), [&](const auto& each) {
+    return each->source == source && each->doing == doing && each->if_locked == if_locked;
+  });
+  if (found != texts_.end()) return (*found)->text;
+  // Those that each member sends, and each caller that waits for them.
+  static constexpr std::array often{join_reader, join_permits, leave,          leave_alone,
+                                    open_free,   close_key,    take_if_closed, key_and_first};
+  const bool kept = if_locked == row_wait::accept && std::find(often.begin(), often.end(), source) != often.end();
+  texts_.push_back(std::make_unique<const known_text>(
+      known_text{source,
+                 doing,
+                 if_locked,
+                 {.sql = in_one_line(names_.expand(source)), .doing = doing, .if_locked = if_locked, .kept = kept}}));
+  return texts_.back()->text;
 }
 
 /// Runs `statement`; if the table is missing, makes it and runs it again.
@@ -310,13 +348,21 @@ reply shared_keys::execute(sql_connection& on, const request& asked) {
       return with_table(on, [&] {
         return on.change(text(leave, "leave"), {{"key", key}, {"session", asked.session}, {"nonce", asked.nonce}});
       });
-    case verb::close: return on.change(text(close_key, "close"), {{"key", key}});
+    case verb::close: return close(on, asked);
     case verb::open: return on.change(text(open_closed, "open"), {{"key", key}});
     default: break;
   }
   return {.why = {.text = "no such verb for shared locks"}};
 }
 
+reply shared_keys::leave_if_nobody_waits(sql_connection& on, const request& asked, const id128& own) {
+  used_.store(true, std::memory_order_relaxed);
+  return on.change(
+      text(leave_alone, "leave"),
+      {{"key", sql_bytes{asked.resource}}, {"session", asked.session}, {"nonce", asked.nonce}, {"wake_id", own}});
+}
+
+/// A key that the last poll has shown in another state than open probably has to be opened first.
 reply shared_keys::join(sql_connection& on, const request& asked) {
   const sql_bytes key{asked.resource};
   const std::uint64_t units = asked.units, permits = asked.permits;
@@ -333,21 +379,22 @@ reply shared_keys::join(sql_connection& on, const request& asked) {
     if (is_there(answer.why)) answer.result = outcome::unknown;
     return answer;
   };
-  auto answer = ask();
+  const auto open_first = [&] {
+    const auto opened = on.change(text(open_free, "share"), {{"key", key}});
+    return answered(opened) ? after(opened.statements, ask()) : opened;
+  };
+  if (asked.action == verb::take && asked.expected != nullptr && asked.expected->shared != membership::open)
+    return open_first();
+  const auto answer = ask();
   // After a poll the key may only have to be opened.
   if (answer.result != outcome::no || !asked.polled || asked.action != verb::take) return answer;
-  const auto opened = on.change(text(open_free, "share"), {{"key", key}});
-  if (opened.result != outcome::yes) {
-    if (opened.result == outcome::no) answer.statements += opened.statements;
-    return opened.result == outcome::no ? answer : after(answer.statements, opened);
-  }
-  return after(answer.statements + opened.statements, ask());
+  return after(answer.statements, open_first());
 }
 
 /// No key is shared without the table.
 reply shared_keys::look_for_table(sql_connection& on) {
   sql_rows rows;
-  return on.read(text("SELECT 1 FROM {member} WHERE 1 = 0", "look for the table of members"), {}, rows);
+  return on.read(text(no_member, "look for the table of members"), {}, rows);
 }
 
 void shared_keys::make(sql_connection& on) {
@@ -396,6 +443,18 @@ reply shared_keys::make_open(sql_connection& on, const request& asked) {
   return after(found.statements + opened.statements, join(on, asked));
 }
 
+/// Also shows the members, as a poll does.
+reply shared_keys::close(sql_connection& on, const request& asked) {
+  auto closed = on.change(text(close_key, "close"), {{"key", sql_bytes{asked.resource}}});
+  closed.fence = 0;
+  if (closed.result != outcome::yes) return closed;
+  reply shown{.result = outcome::yes, .statements = 0};
+  look(on, asked, shown);
+  closed.statements += shown.statements;
+  if (shown.result == outcome::yes) closed.holder = std::move(shown.holder);
+  return closed;
+}
+
 reply shared_keys::take_closed(sql_connection& on, const request& asked) {
   const auto own_ttl = asked.kind == lease_kind::session ? sql_value() : sql_value(std::int64_t{asked.ttl.count()});
   return on.change(text(take_if_closed, "take"), {{"key", sql_bytes{asked.resource}},
@@ -424,8 +483,20 @@ reply shared_keys::read_state(sql_connection& on, std::string_view key, state& f
   return answer;
 }
 
+reply shared_keys::read_sharing(sql_connection& on, std::string_view key, sharing& found) {
+  state now;
+  auto answer = read_state(on, key, now);
+  found = {.shared = now.shared, .has_members = bool{now.member}};
+  return answer;
+}
+
 void shared_keys::look(sql_connection& on, const request& asked, reply& polled) {
   used_.store(true, std::memory_order_relaxed);
+  // A caller that waits for the exclusive lock closes the key, and that shows the members.
+  if (asked.action == verb::poll && asked.units == 0 && asked.wake && polled.holder.holder == open_id) {
+    polled.holder = {.fence = polled.holder.fence, .shared = membership::open};
+    return;
+  }
   state now;
   const auto read = read_state(on, asked.resource, now);
   polled.statements += read.statements;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct member_words {
   /// What a transaction of the application does to its member's row ({mine}), so that nobody removes it before the end
   /// of that transaction. `share_row` follows.
   std::string_view verify;
+  /// A condition: no other process than :wake_id sleeps as a waiter for :key. Empty where a statement can't see that.
+  std::string_view nobody_waits = {};
 };
 
 /// The table of members, and the keys that they share. Thread safety: all functions may be called from any thread.
@@ -36,12 +39,23 @@ class shared_keys {
   /// `database`: what stands before the table's name where another database may be the current one.
   shared_keys(const table_names& names, const member_words& words, std::string_view file, bool creates,
               const std::string& database = {});
+  ~shared_keys();
 
   /// Whether execute() must be called for it.
   static bool concerns(const request& asked) noexcept {
     return asked.units != 0 || asked.action == verb::close || asked.action == verb::open ||
            (asked.expected != nullptr && asked.expected->shared != membership::none);
   }
+  /// A release or cancel of a member, unless another process than `own` waits for the key: then the answer is no.
+  reply leave_if_nobody_waits(sql_connection& on, const request& asked, const id128& own);
+  /// How a key is shared now.
+  struct sharing {
+    membership shared = membership::none;
+    bool has_members = false;
+  };
+  reply read_sharing(sql_connection& on, std::string_view key, sharing& found);
+  /// Expands also {member}, and the words of the statements about members.
+  const table_names& names() const noexcept { return names_; }
   /// Whether that session stands for the members of a key.
   static bool is_shared(const id128& session) noexcept;
 
@@ -68,11 +82,13 @@ class shared_keys {
  private:
   template <class Run>
   reply with_table(sql_connection& on, Run run);
-  sql_text text(std::string_view source, const char* doing, row_wait if_locked = row_wait::accept) const;
+  /// The statement, which is made at its first use and lives as long as this object.
+  const sql_text& text(const char* source, const char* doing, row_wait if_locked = row_wait::accept) const;
   reply look_for_table(sql_connection& on);
   reply join(sql_connection& on, const request& asked);
   reply make_open(sql_connection& on, const request& asked);
   reply insert_open(sql_connection& on, const request& asked);
+  reply close(sql_connection& on, const request& asked);
   reply take_closed(sql_connection& on, const request& asked);
   reply remove(sql_connection& on, std::string_view key, const id128& dead);
   reply free_idle(sql_connection& on, std::string_view key);
@@ -86,7 +102,9 @@ class shared_keys {
   std::string end_of_verification_{};
   std::string sees_{};
   std::atomic<bool> used_{false};
-  base::mutex mutex_{};
+  struct known_text;
+  mutable base::mutex mutex_{};
+  mutable std::vector<std::unique_ptr<const known_text>> texts_ DLOCK_GUARDED_BY(mutex_){};
   std::string cleaned_ DLOCK_GUARDED_BY(mutex_){};  ///< the last key that a step of clean-up has looked at
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "stores/sql/named_sql.hpp"
 
@@ -64,6 +65,15 @@ std::string write_out(std::string_view sql, sql_values values, std::string (*lit
     parts.push_back({each.name, literals.back()});
   }
   return write_values(sql, parts);
+}
+
+std::string with_markers(std::string_view sql, sql_values values, std::vector<std::size_t>& order) {
+  std::vector<std::string_view> names;
+  for (const auto& each : values) names.push_back(each.name);
+  auto made = find_parameters("statement", sql, names, marker::question);
+  expect_all_used({&made, 1}, names);
+  order = std::move(made.parameters);
+  return std::move(made.sql);
 }
 
 }  // namespace dlock::stores::sql

@@ -61,6 +61,9 @@ struct sql_text {
   /// What the statement does about a row that another transaction has locked. With `avoid` a server that supports it
   /// fails the statement at once, with fault::contended.
   row_wait if_locked = row_wait::accept;
+  /// Each connection prepares it at its first use, and keeps it. The text must outlive the connections, its values have
+  /// the same names in the same order each time, and of what it reads only the first row counts.
+  bool kept = false;
 };
 
 // ---- rows out -------------------------------------------------------------------------------------------------------
@@ -150,5 +153,8 @@ reply attempt(connection& on, const char* doing, Body&& body) noexcept {
 /// Replaces each parameter by `literal(value)`. Throws std::logic_error for a parameter without a value or a value
 /// without a parameter, and names it.
 std::string write_out(std::string_view sql, sql_values values, std::string (*literal)(const sql_value& value));
+
+/// Replaces each parameter by a '?', and says which of the values each stands for. Throws as write_out().
+std::string with_markers(std::string_view sql, sql_values values, std::vector<std::size_t>& order);
 
 }  // namespace dlock::stores::sql

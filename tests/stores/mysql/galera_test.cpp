@@ -199,6 +199,14 @@ TEST_CASE("galera: a mark of work is not written under a grant that another node
   CHECK(ended > 0);
 }
 
+TEST_CASE("galera: shared locks and permits are refused at the call, because nodes do not share row locks") {
+  lock_service locks(busy_cluster::locks(node_ports().front()));
+  const auto before = locks.statements();
+  CHECK_THROWS_AS(locks.acquire("k", {.mode = shared}), std::invalid_argument);
+  CHECK_THROWS_AS(locks.try_acquire("k", {.mode = one_of(3)}), std::invalid_argument);
+  CHECK(locks.statements() == before);
+}
+
 TEST_CASE("galera: in a table of other programs too a node frees and extends what it has not seen yet") {
   busy_cluster nodes;
   const auto scheme = GENERATE(as<std::string>{}, "unique_insert", "state_row", "t_lock");

@@ -259,7 +259,76 @@ std::string literal_of(const sql::sql_value& value) {
   return std::visit(to_literal{}, value);
 }
 
+namespace {
+
+/// The place of a value, which outlives the call.
+mysql_field field_at(const sql::sql_value& value) {
+  struct to_field {
+    mysql_field operator()(std::monostate) const { return mysql_field::null(); }
+    mysql_field operator()(const std::int64_t& number) const { return mysql_field::number_at(number); }
+    mysql_field operator()(const std::uint64_t& number) const { return mysql_field::number_at(number); }
+    mysql_field operator()(const std::string_view& text) const { return mysql_field::text_at(text); }
+    mysql_field operator()(const sql::sql_bytes& bytes) const { return mysql_field::bytes_at(bytes.value); }
+    mysql_field operator()(const id128& id) const { return mysql_field::bytes_at(bytes_of(id)); }
+  };
+  return std::visit(to_field{}, value);
+}
+
+}  // namespace
+
+/// Of a sql::sql_text.
+struct mysql_connection::kept_statement {
+  kept_statement(const sql::sql_text& from, sql::sql_values values)
+      : of(&from), text(sql::with_markers(from.sql, values, order)) {
+    statement.fail_without_table();
+  }
+
+  const sql::sql_text* const of;
+  std::vector<std::size_t> order{};  // which of the values each parameter is
+  const std::string text;
+  mysql_statement statement{text, of->doing, {}};
+  std::vector<mysql_bytes<1020>> row{};
+};
+
+/// With these values, which must outlive its execution.
+mysql_connection::kept_statement& mysql_connection::kept(const sql::sql_text& statement, sql::sql_values values) {
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& each) { return each->of == &statement; });
+  if (found == kept_.end()) found = kept_.insert(found, std::make_unique<kept_statement>(statement, values));
+  auto& kept = **found;
+  std::vector<mysql_field> fields;
+  fields.reserve(kept.order.size());
+  for (const auto which : kept.order) fields.push_back(field_at((values.begin() + which)->value));
+  kept.statement.parameters(fields);
+  return kept;
+}
+
+reply mysql_connection::read_kept(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) {
+  auto& kept = this->kept(statement, values);
+  rows.clear();
+  reply answer;
+  if (!kept.statement.prepared() && !prepare(kept.statement, answer.why)) return answer;
+  if (!kept.statement.prepared()) {  // the server prepares no more statements
+    const sql::sql_text once{.sql = statement.sql, .doing = statement.doing};
+    return read(once, values, rows);
+  }
+  kept.row.resize(kept.statement.columns());
+  std::vector<mysql_field> fields;
+  fields.reserve(kept.row.size());
+  for (auto& each : kept.row) fields.push_back(mysql_field::text(each));
+  answer.result = fetch(kept.statement, fields, answer.why);
+  if (answer.result == outcome::absent)
+    answer.result = outcome::yes;
+  else if (answer.result == outcome::yes) {
+    std::vector<sql::sql_row::cell> cells;
+    cells.reserve(kept.row.size());
+    for (const auto& each : kept.row) cells.emplace_back(std::string(each.view()));
+    rows.emplace_back(std::move(cells));
+  }
+  return answer;
+}
+
 reply mysql_connection::read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) {
+  if (statement.kept) return read_kept(statement, values, rows);
   const auto text = sql::write_out(statement.sql, values, literal_of);
   reply answer;
   answer.result = repeat(answer.why, [&] {
@@ -271,6 +340,7 @@ reply mysql_connection::read(const sql::sql_text& statement, sql::sql_values val
 }
 
 reply mysql_connection::change(const sql::sql_text& statement, sql::sql_values values) {
+  if (statement.kept) return change(kept(statement, values).statement, false);
   auto text = sql::write_out(statement.sql, values, literal_of);
   if (statement.if_locked != row_wait::accept) text.insert(0, quick_prefix());
   return change(text, statement.doing);

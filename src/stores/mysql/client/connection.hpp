@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/native.hpp"
@@ -100,6 +102,10 @@ class mysql_connection : public sql::sql_connection {
   virtual void explain(fault& /*why*/) {}
 
  private:
+  struct kept_statement;
+  kept_statement& kept(const sql::sql_text& statement, sql::sql_values values);
+  reply read_kept(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows);
+
   using columns = const std::span<const mysql_field>*;  // null if the statement returns no rows
   struct tries {
     unsigned count = 0;
@@ -133,6 +139,7 @@ class mysql_connection : public sql::sql_connection {
   bool checked_ = false;          // alive() has just checked the server
   bool table_was_there_ = false;  // a prepared statement has worked
   unsigned as_text_ = 0;          // the number of further statements not to prepare
+  std::vector<std::unique_ptr<kept_statement>> kept_{};
 };
 
 enum class kill_result : std::uint8_t {

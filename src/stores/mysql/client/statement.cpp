@@ -139,6 +139,8 @@ mysql_done mysql_statement::done() const noexcept {
   return {mysql_stmt_affected_rows(native_), mysql_stmt_insert_id(native_)};
 }
 
+std::size_t mysql_statement::columns() const noexcept { return mysql_stmt_field_count(native_); }
+
 outcome mysql_statement::fetch(std::span<const mysql_field> columns, fault& why) {
   std::array<MYSQL_BIND, most_fields> binds{};
   std::array<mysql_bool, most_fields> nulls{};

@@ -118,6 +118,8 @@ class mysql_statement {
   /// prepared().
   outcome execute(fault& why);
   mysql_done done() const noexcept;
+  /// How many columns its rows have. Precondition: prepared().
+  std::size_t columns() const noexcept;
   /// After execute() of a SELECT. Returns yes, with the first row in `columns`, or absent. Cuts off bytes and texts
   /// that are longer than their places, so a statement must not select values that could be confused then.
   outcome fetch(std::span<const mysql_field> columns, fault& why);

@@ -27,6 +27,11 @@ constexpr std::string_view member_file =
 #include "member-mysql.sql.inc"
     ;
 
+parked::waiter_sql with_room(parked::waiter_sql of, const sql::shared_keys& shared) {
+  of.room = waiters_for_members::room_sql(shared.names());
+  return of;
+}
+
 }  // namespace
 
 lease_tables::lease_tables(lease_settings from)
@@ -40,12 +45,19 @@ lease_tables::lease_tables(lease_settings from)
               .lock_row = "FOR UPDATE",
               .share_row = "LOCK IN SHARE MODE",
               // Shared, so that readers of one process, who have one row, verify at the same time.
-              .verify = "SELECT 1 FROM {member} WHERE {mine} {only_primary}"},
+              .verify = "SELECT 1 FROM {member} WHERE {mine} {only_primary}",
+              .nobody_waits = "NOT EXISTS (SELECT 1 FROM {waiter} w WHERE w.{waiter.lock_key} = :key"
+                              " AND w.{waiter.wake_id} <> :wake_id AND {sleeper} IS NOT NULL)"},
              member_file, settings.schema == sql::schema_mode::create, sql::quoted_name(settings.database, '`') + "."),
+      member_waiters(shared.names()),
       client(settings),
-      waiters(client, sql.waiters(), [this](const std::string& why) {
+      waiters(client, with_room(sql.waiters(), shared), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // without `wake` waiters are meant to poll
       }) {}
+
+bool lease_tables::shares() const noexcept try { return !is_cluster(client.server()); } catch (const std::exception&) {
+  return true;  // memory ran out; then the first statement refuses
+}
 
 mysql_marks::mysql_marks(const sql::table_names& names, const std::string& database, bool creates)
     : done_marks(names,

@@ -15,6 +15,7 @@
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/settings.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/lease_table/member_waiters.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/parked/parked_waiters.hpp"
@@ -47,6 +48,8 @@ struct lease_tables {
 
   /// Reads the id of the lock tables, unless it is known. One statement.
   reply read_id(lease_connection& with);
+  /// Whether keys may have members. A shared lock of a row is local to a node of a cluster. True before prepare().
+  bool shares() const noexcept;
   /// Whether that server wakes waiters, and so has readable rows of them.
   bool knows_waiters(const lease_connection& with) const noexcept {
     return settings.wake && waiters.table().can_read(with);
@@ -57,6 +60,7 @@ struct lease_tables {
   mysql_row_sql row_sql;
   mysql_marks marks;
   sql::shared_keys shared;
+  waiters_for_members member_waiters;
   mysql_client client;
   store_listeners listeners{};
   parked::parked_waiters waiters;  // destroyed before its client
@@ -139,7 +143,7 @@ class mysql_store final : public store {
             .passes_on = true,
             .lingers = tables_.settings.wake,
             .keeps_order = tables_.settings.wake,
-            .shares = true,
+            .shares = tables_.shares(),
             .marks = true};
   }
   bool takes_wait() const noexcept override { return !tables_.client.can_refuse_to_wait(); }
@@ -174,6 +178,9 @@ class mysql_store final : public store {
 
   void execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept;
   reply execute_shared(native& with, const request& asked);
+  /// Whether a change of members wakes a waiter, which then is another process's.
+  bool wakes_for_members(native& with);
+  reply leave_and_wake(native& with, const request& asked);
   /// take, take_over and poll with request::in_order.
   reply in_order(native& with, const request& asked);
   reply take_in_order(native& with, const request& asked);

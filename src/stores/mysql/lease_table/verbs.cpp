@@ -78,17 +78,51 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   return answer;
 }
 
-/// A shared lock of a row is local to a node of a cluster.
+/// A failover may lead to a cluster, which a service at its start would refuse: lease_tables::shares().
 reply mysql_store::execute_shared(native& with, const request& asked) {
   if (!with.sync_prefix().empty())
     return refuse("shared locks and permits (lock_options::mode) don't work on a Galera cluster");
-  return tables_.shared.execute(with, asked);
+  auto& shared = tables_.shared;
+  if (!wakes_for_members(with)) return shared.execute(with, asked);
+  if (asked.action == verb::release || asked.action == verb::cancel) return leave_and_wake(with, asked);
+  auto answer = shared.execute(with, asked);
+  // A caller that had to wait was woken, as a rule, and passes that on: there may be room for others, too.
+  const bool wakes = asked.action == verb::open || (asked.units != 0 && asked.wake);
+  if (wakes && answer.result == outcome::yes) {
+    tables_.member_waiters.wake_next(with, tables_.waiters.table(), asked.resource, answer);
+    answer.waiters = 0;
+  }
+  return answer;
+}
+
+bool mysql_store::wakes_for_members(native& with) {
+  auto& table = tables_.waiters.table();
+  return table.can_read(with) && table.can_wake(with);
+}
+
+/// One statement if nobody waits. A DELETE can't return whether somebody does, but it can depend on that.
+reply mysql_store::leave_and_wake(native& with, const request& asked) {
+  auto& table = tables_.waiters.table();
+  auto& waiters = tables_.member_waiters;
+  unsigned before = 0;
+  if (!waiters.expects(asked.resource)) {
+    const auto said = tables_.shared.leave_if_nobody_waits(with, asked, table.own());
+    before = said.statements;
+    const bool unreadable = said.result == outcome::failed && table.note_unreadable(with, said.why);
+    if (said.result != outcome::no && !unreadable) return said;
+  }
+  auto answer = tables_.shared.execute(with, asked);
+  answer.statements += before;
+  if (answer.result == outcome::yes && table.can_read(with))
+    waiters.expect(asked.resource, waiters.wake_next(with, table, asked.resource, answer));
+  return answer;
 }
 
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(on);
   if (requests.size() == 1 && requests[0].action != verb::poll && sql::shared_keys::concerns(requests[0])) {
     replies[0] = reply_or_in_doubt(with, "lock", [&] { return execute_shared(with, requests[0]); });
+    if (tables_.settings.wake) tables_.waiters.note_shared(requests[0], replies[0]);
     return;
   }
   execute_all(with, requests, replies);
@@ -103,6 +137,10 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
       return reply{.result = outcome::yes};
     });
     if (looked.result != outcome::yes) replies[i] = looked;
+    const auto& seen = replies[i].holder;
+    if (requests[i].units != 0 && requests[i].registered && seen.shared == membership::open && seen.holder &&
+        wakes_for_members(with))
+      tables_.member_waiters.wake_behind(with, tables_.waiters.table(), requests[i].resource, replies[i]);
   }
 }
 

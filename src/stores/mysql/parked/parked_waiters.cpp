@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "dlock/store_interface/closing_bell.hpp"
 #include "dlock/store_interface/linger_bell.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -70,7 +71,10 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
     if (replies[i].result != outcome::yes) continue;
     switch (requests[i].action) {
       case verb::poll:
-        if (notes_.set_polled(requests[i].resource, replies[i].holder.fence)) end_settling();
+        if (notes_.set_polled(requests[i].resource, replies[i].holder.fence)) {
+          notes_.set_needs(requests[i].resource, {requests[i].units, requests[i].permits});
+          end_settling();
+        }
         // Of a service that shares this object.
         if (rings_holder(requests[i], replies[i]) && notes_.set_released(linger_bell(replies[i].holder.holder).view()))
           changed_.raise();
@@ -84,6 +88,24 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
         break;
       default: break;
     }
+  }
+}
+
+void parked_waiters::note_shared(const request& asked, const reply& answer) noexcept {
+  if (answer.result != outcome::yes) return;
+  switch (asked.action) {
+    case verb::take:
+    case verb::insert:
+    case verb::take_over:
+      notes_.set_taken(asked.resource, true);
+      if (asked.units == 0) notes_.set_taken(closing_bell(asked.resource).view(), true);
+      break;
+    case verb::release:
+    case verb::cancel:
+    case verb::open:
+      if (answer.waiters == 0 && notes_.set_released(asked.resource)) changed_.raise();
+      break;
+    default: break;
   }
 }
 
@@ -439,16 +461,24 @@ bool parked_waiters::awake() {
   missed_ = 0;
   killed_ = true;
   for (auto& [key, about] : keys_) about.was_rung = true;
-  if (keys_.size() == 1) {  // the wake-up can only be for this key
-    killed_ = false;
-    rung_awake_ = true;
-    auto& about = keys_.begin()->second;
-    if (about.listeners.informed) {
-      begin_settling();
-      about.listeners.notify(true, true);
-    }
+  if (!has_one_listener()) return true;
+  // The wake-up can only be for the key of that one.
+  killed_ = false;
+  rung_awake_ = true;
+  for (auto& [key, about] : keys_) {
+    if (!about.listeners.informed) continue;
+    begin_settling();
+    about.listeners.notify(true, true);
+    break;
   }
   return true;
+}
+
+/// One key, or one and its closing_bell.
+bool parked_waiters::has_one_listener() const noexcept {
+  if (keys_.size() != 2) return keys_.size() == 1;
+  const auto& first = keys_.begin()->second.listeners.all;
+  return first.size() == 1 && std::next(keys_.begin())->second.listeners.all == first;
 }
 
 /// Checks which of the keys are free. Notifies listeners that don't know yet that notifications work. `rung`: a release
@@ -511,12 +541,32 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
     entries_change_ = true;
     changed_.raise();
   }
-  if (!let_first(behind)) return false;
+  if (!let_first(behind) || !look_for_room(rung)) return false;
   if (which == look_at::all_keys && !look_for_cycles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
   return give_up(
       "keys become free and no waiter is woken: another user may lack the right to do it, or the network is slow");
+}
+
+/// Notifies callers that wait to become members of a key, and may do so now.
+bool parked_waiters::look_for_room(bool rung) {
+  if (sql_.room.empty()) return true;
+  std::string keys;
+  for (const auto& [key, about] : keys_) {
+    if (about.registered && !about.stale && notes_.needs(key).units != 0) append_literal(keys, mysql_literal(key));
+  }
+  if (keys.empty()) return true;
+  mysql_rows rows;
+  if (!ask(sql::write_values(sql_.room, {{"keys", keys}}), "poll members", &rows)) return false;
+  for (const auto& row : rows) {
+    const auto found = keys_.find(row.at(0).value_or(""));
+    if (found == keys_.end() || !found->second.listeners.informed) continue;
+    const auto need = notes_.needs(found->first);
+    if (need.permits == 0 || unsigned_of(row.at(1)) + need.units <= need.permits)
+      found->second.listeners.notify(true, rung);
+  }
+  return true;
 }
 
 /// Notifies the listeners of keys that are free, after a release has taken this process for the next waiter.

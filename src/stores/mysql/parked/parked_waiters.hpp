@@ -54,6 +54,8 @@ class parked_waiters final : public key_waiters<parked_key> {
   const waiter_table& table() const noexcept { return table_; }
   /// Notifies waiters of this process of the results.
   void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
+  /// The same about members of a key. Nothing if a waiter of another process was woken, which comes first.
+  void note_shared(const request& asked, const reply& answer) noexcept;
   /// A service has looked for waiters of its keys, so its bell can ring again.
   void bell_heard() noexcept;
 
@@ -88,6 +90,8 @@ class parked_waiters final : public key_waiters<parked_key> {
   enum class look_at : std::uint8_t { all_keys, second_keys };
   bool look(clock::time_point now, look_at which = look_at::all_keys, bool rung = false) DLOCK_REQUIRES(mutex_);
   bool look_for_free() DLOCK_REQUIRES(mutex_);
+  bool look_for_room(bool rung) DLOCK_REQUIRES(mutex_);
+  bool has_one_listener() const noexcept DLOCK_REQUIRES(mutex_);
   bool let_first(const std::vector<std::pair<std::string, std::uint64_t>>& keys) DLOCK_REQUIRES(mutex_);
   bool drop_dead_rows(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool awake() DLOCK_REQUIRES(mutex_);

@@ -35,6 +35,9 @@ struct waiter_sql {
   std::string look_for_free{};
   std::string first{};       ///< selects the first waiters of keys
   std::string waited_for{};  ///< selects those keys for which other processes wait
+  /// Selects those of these keys that take members, and the units that their members have. If empty, no key has
+  /// members.
+  std::string room{};
   /// Selects the first process that waits and registered before this one. If empty, no order is kept.
   std::string others_first{};
   std::string count{};

@@ -133,7 +133,8 @@ sql::sql_row::cell cell_of(const sqlite_statement& row, int column) {
 
 reply sqlite_connection::read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) {
   sqlite_busy_retry retry(*this, lane::read);
-  sqlite_statement prepared;
+  sqlite_statement once;
+  auto& prepared = statement.kept ? kept_[&statement] : once;
   const auto bind = [&](sqlite_statement& to, std::int64_t now) {
     rows.clear();
     bind_all(to, values, now, *file_);
@@ -163,7 +164,8 @@ reply sqlite_connection::change_in(writing& in, const sql::sql_text& statement, 
   };
   // The row comes before the commit, so it counts only after SQLITE_DONE.
   const auto row = [&](const sqlite_statement& shown) { number = static_cast<std::uint64_t>(shown.integer(0)); };
-  const int code = run(in.statements[statement.sql], statement.sql, in.retry, bind, row);
+  auto& prepared = statement.kept ? kept_[&statement] : in.statements[statement.sql];
+  const int code = run(prepared, statement.sql, in.retry, bind, row);
   return changed_by(code, number);
 }
 

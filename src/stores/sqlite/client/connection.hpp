@@ -93,6 +93,7 @@ class sqlite_connection : public sql::sql_connection {
   // After handle_, because they must be finalized before it is closed.
   sqlite_statement begin_{};
   sqlite_statement commit_{};
+  std::map<const sql::sql_text*, sqlite_statement> kept_{};
   writing* writing_ = nullptr;  // while transact() runs
   connection_identity identity_{};
   sqlite_write_queue::waiter waiter_;

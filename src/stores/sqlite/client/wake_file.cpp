@@ -376,6 +376,22 @@ wake_file::opened::rung wake_file::opened::ring(hash key) const {
   return found;
 }
 
+bool wake_file::opened::anyone(hash key) const {
+  const auto all = candidates(key);
+  return std::any_of(all.begin(), all.end(), [this](const candidate& each) { return each.lives(*this); });
+}
+
+void wake_file::opened::ring_behind(hash key) const {
+  bool behind = false;
+  for (const auto& each : candidates(key)) {
+    if (each.own) {
+      behind = true;
+    } else if (behind && each.lives(*this) && ring(each) != ring_result::gone) {
+      return;
+    }
+  }
+}
+
 std::int64_t wake_file::opened::first_other(hash key, bool registered, bool rings) const {
   for (const auto& each : candidates(key)) {
     if (each.own && registered) break;

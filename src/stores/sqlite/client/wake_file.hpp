@@ -71,6 +71,10 @@ class wake_file::opened {
   /// noticed an earlier ring, its process may be stopped, so the next one is notified too.
   enum class rung : std::uint8_t { none, own, other };
   rung ring(hash key) const;
+  /// Whether a living process has entered the key.
+  bool anyone(hash key) const;
+  /// Rings the first living process that has entered the key after this one.
+  void ring_behind(hash key) const;
   /// Of the living processes that have entered the key before this one (if `registered`, before its entry, otherwise at
   /// all): the time at which the first of them did so. 0 if there is none. `rings`: notifies it that the key may be
   /// free.

@@ -118,6 +118,25 @@ unsigned sleeping_waiters::released(std::string_view key, bool says) noexcept tr
   return 0;  // memory ran out; the waiters poll soon
 }
 
+bool sleeping_waiters::anyone(std::string_view key) noexcept try {
+  const auto file = file_if_there("a release wakes no waiter: ");
+  return file != nullptr && file->anyone(hash_of(key));
+} catch (const std::exception&) {
+  return false;  // memory ran out; the waiters poll soon
+}
+
+void sleeping_waiters::wake_other(std::string_view key, bool behind) noexcept try {
+  const auto file = file_if_there("a release wakes no waiter: ");
+  if (file == nullptr) return;
+  if (behind) {
+    file->ring_behind(hash_of(key));
+  } else {
+    file->first_other(hash_of(key), false, true);
+  }
+} catch (const std::exception&) {
+  // memory ran out; the waiters poll soon
+}
+
 bool sleeping_waiters::others_first(std::string_view key, bool registered) noexcept try {
   const auto file = file_if_there("waiters are served in no order: ");
   return file != nullptr && file->first_other(hash_of(key), registered, false) != 0;

@@ -62,6 +62,10 @@ class sleeping_waiters final : public key_waiters<sleeping_key> {
   /// The key was released: wakes its first waiter. Returns how many waiters of other processes it woke. `says`: reports
   /// a file that can't be used.
   unsigned released(std::string_view key, bool says = true) noexcept;
+  /// Whether somebody waits for the key.
+  bool anyone(std::string_view key) noexcept;
+  /// Wakes the first waiter of another process, or with `behind` the first one that has come after this process.
+  void wake_other(std::string_view key, bool behind) noexcept;
   /// Whether a process that entered the key before this one waits for it: see wake_file::opened::first_other().
   bool others_first(std::string_view key, bool registered) noexcept;
   /// See store::waited_for(). Returns why no waiter can be found at present, or an empty text. Throws std::bad_alloc.

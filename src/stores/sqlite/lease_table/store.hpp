@@ -156,6 +156,8 @@ class sqlite_store final : public store {
   /// Wakes the waiters for released keys. `late`: the releases were held up.
   void note_done(std::span<const request> requests, std::span<reply> replies, bool late) noexcept;
   reply execute_shared(lease_connection& link, const request& asked);
+  /// Wakes the waiters that may get the key after a change of its members.
+  void note_shared(lease_connection& link, const request& asked, reply& answer);
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
   /// take, take_over and poll with request::in_order.
   reply in_order(lease_connection& link, const request& asked);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "dlock/store_interface/closing_bell.hpp"
 #include "dlock/store_interface/linger_bell.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
@@ -119,8 +120,11 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
       execute_all(link, requests, replies);
     }
     for (std::size_t i = 0; i != requests.size(); ++i) {
-      if (requests[i].action == verb::poll && sql::shared_keys::is_shared(replies[i].holder.holder))
-        shared_.look(link, requests[i], replies[i]);
+      if (requests[i].action != verb::poll || !sql::shared_keys::is_shared(replies[i].holder.holder)) continue;
+      shared_.look(link, requests[i], replies[i]);
+      const auto& seen = replies[i].holder;
+      if (requests[i].units != 0 && requests[i].registered && seen.shared == membership::open && seen.holder)
+        waiters_.wake_other(requests[i].resource, true);
     }
   } catch (...) {
     for (reply& r : replies) r = out_of_memory();
@@ -132,7 +136,36 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
 reply sqlite_store::execute_shared(lease_connection& link, const request& asked) {
   if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
   if (fault why; !application_.caller_may_wait(why)) return {.why = std::move(why)};
-  return shared_.execute(link, asked);
+  auto answer = shared_.execute(link, asked);
+  if (answer.result == outcome::yes) note_shared(link, asked, answer);
+  return answer;
+}
+
+void sqlite_store::note_shared(lease_connection& link, const request& asked, reply& answer) {
+  const closing_bell bell(asked.resource);
+  switch (asked.action) {
+    case verb::take:
+    case verb::insert:
+    case verb::take_over:
+      waiters_.taken(asked.resource);
+      if (asked.units == 0) waiters_.taken(bell.view());
+      // A caller that had to wait was woken, as a rule, and passes that on: there may be room for others, too.
+      if (asked.units != 0 && asked.wake) waiters_.wake_other(asked.resource, false);
+      break;
+    case verb::open: waiters_.released(asked.resource); break;
+    case verb::release:
+    case verb::cancel: {
+      if (!waiters_.anyone(asked.resource)) break;
+      sql::shared_keys::sharing now;
+      const auto read = shared_.read_sharing(link, asked.resource, now);
+      answer.statements += read.statements;
+      if (read.result != outcome::yes) break;  // the waiters poll soon
+      if (now.shared == membership::open) answer.waiters = waiters_.released(asked.resource);
+      if (now.shared == membership::closed && !now.has_members) answer.waiters = waiters_.released(bell.view());
+      break;
+    }
+    default: break;
+  }
 }
 
 void sqlite_store::execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies) {

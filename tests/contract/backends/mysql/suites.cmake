@@ -3,7 +3,7 @@
 set(mysql LABELS mysql SERVER mysql MYSQL9)
 dlock_add_backend(mysql FIXTURE mysql_store_fixture mysql/fixtures.hpp
   SOURCES backends/mysql/rows.cpp backends/mysql/tables.cpp LIBS dlock_mysql_fixture dlock_row_actor
-  SUITES ${lease_table_verbs} moment sql wake fifo linger cycle schema ${services} row row_sql row_wake row_cycle ${mysql})
+  SUITES ${lease_table_verbs} moment sql wake share_wake fifo linger cycle schema ${services} row row_sql row_wake row_cycle ${mysql})
 dlock_add_backend(mysql_row_keys ${row_verbs} LIBS dlock_mysql_fixture dlock_row_actor ${mysql})
 target_sources(dlock_mysql_row_keys_backend PRIVATE backends/mysql/rows.cpp)
 # Where no release wakes a waiter.

@@ -3,7 +3,7 @@
 set(sqlite
   SOURCES backends/sqlite/fixture.cpp backends/sqlite/rows.cpp
   LIBS dlock_row_actor dlock::sqlite dlock_sql_stores LABELS sqlite)
-dlock_add_backend(sqlite ${sqlite} SUITES ${lease_table_verbs} moment sql wake fifo linger cycle schema ${services} row row_sql row_wake row_cycle)
+dlock_add_backend(sqlite ${sqlite} SUITES ${lease_table_verbs} moment sql wake share_wake fifo linger cycle schema ${services} row row_sql row_wake row_cycle)
 target_sources(dlock_sqlite_backend PRIVATE backends/sqlite/tables.cpp)
 target_compile_definitions(dlock_sqlite_backend PRIVATE "DLOCK_TEST_SQL_FOLDER=\"${PROJECT_SOURCE_DIR}/sql\"")
 dlock_add_backend(sqlite_row_keys ${row_verbs} LIBS dlock_row_actor dlock::sqlite dlock_sql_stores LABELS sqlite)
