@@ -11,6 +11,7 @@
 #include "by_hand.hpp"
 #include "dlock/dlock.hpp"
 #include "dlock/stores/mysql.hpp"
+#include "hand_over.hpp"
 #include "placement.hpp"
 
 namespace {
@@ -105,6 +106,36 @@ void writer(const dlock::store_url& at) {
   figures::add("shared: a writer's wait beside 8 services that read", "us", waits);
 }
 
+/// From the release in one service to the grant in another one, which has waited for a while.
+std::vector<double> hand_overs(dlock::lock_service& one, dlock::lock_service& other,
+                               const dlock::lock_options& options) {
+  std::vector<double> took;
+  for (int i = 0; i != 100; ++i) {
+    auto held = one.acquire("hand-over", options);
+    std::atomic<double> granted{0};
+    std::jthread waiter([&] {
+      const auto got = other.acquire("hand-over", options);
+      granted = dlock::bench::now_us();
+    });
+    while (one.waiters("hand-over").count == 0) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(40ms);
+    const auto released = dlock::bench::now_us();
+    held.release();
+    waiter.join();
+    took.push_back(granted - released);
+  }
+  return took;
+}
+
+void hand_over(const dlock::store_url& at) {
+  dlock::lock_service one{dlock::bench::by_socket(at)}, other{dlock::bench::by_socket(at)};
+  const auto lock = hand_overs(one, other, {.wait = 60s});
+  const auto permit = hand_overs(one, other, {.wait = 60s, .mode = dlock::one_of(1)});
+  fmt::print("a hand-over between two services: {:.0f} us (p50) of a lock, {:.0f} us of a permit\n",
+             dlock::bench::median(lock), dlock::bench::median(permit));
+  figures::add("shared: a hand-over of a permit", "us", permit);
+}
+
 }  // namespace
 
 int main() {
@@ -115,6 +146,7 @@ int main() {
       "create table bench_members (resource varchar(64) not null, owner varchar(64) not null, since datetime(6) not "
       "null, primary key (resource, owner)) engine=InnoDB charset=utf8mb4");
   pairs(at);
+  hand_over(at);
   readers(at);
   writer(at);
   tables.run("drop table bench_members");
