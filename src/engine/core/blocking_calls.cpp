@@ -67,6 +67,7 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
     }
     return result;
   } catch (const lock_deadlock&) {
+    if (!cycles || !cycles->refused()) throw;  // an owner that reads has asked for the exclusive lock
     auto why = cycles->tell();
     if (!wait_mode.tries) throw lock_deadlock(why);
     return {.why_busy = std::move(why)};

@@ -25,7 +25,9 @@ class cycle_check final : public wait_check {
   static bool needed(bool several, const detail::lock_settings& terms) noexcept;
 
   verdict check(const operation& op, const lock_key& key) noexcept override;
-  /// Notifies the observer of a wait that was refused, and returns the reason.
+  /// Whether it has ended the wait.
+  bool refused() const noexcept { return refused_ != nullptr; }
+  /// Notifies the observer of a wait that was refused, and returns the reason. Precondition: refused().
   std::string tell() const;
 
  private:
