@@ -8,6 +8,7 @@
 #include "dlock/distributed_semaphore.hpp"
 #include "dlock/distributed_shared_mutex.hpp"
 #include "dlock/leader.hpp"
+#include "dlock/locked.hpp"
 #include "dlock/macros.hpp"
 #include "dlock/once.hpp"
 #include "dlock/with_lock.hpp"
@@ -255,6 +256,7 @@ TEST_CASE_METHOD(one_service, "mode: max_hold ends a member as any lease") {
 TEST_CASE_METHOD(one_service, "mode: an owner enters again in the same mode, and what it holds exclusively in any") {
   const auto reading = locks->acquire("k", {.mode = shared});
   CHECK(locks->acquire("k", {.mode = shared}).reentered());
+  CHECK_FALSE(locks->acquire("k", {.mode = one_of(3)}).reentered());
   const auto writing = locks->acquire("own");
   CHECK(locks->acquire("own", {.mode = shared}).reentered());
   CHECK(locks->acquire("own", {.mode = one_of(3)}).reentered());
@@ -283,6 +285,77 @@ TEST_CASE_METHOD(
   }
   CHECK(store->count(verb::take) > before);
   CHECK(granted(locks->try_acquire("k")));
+}
+
+TEST_CASE_METHOD(one_service, "mode: an owner that reads is refused the exclusive lock by every way to take one") {
+  const auto mode = GENERATE(shared, one_of(2));
+  set_default_service(*locks);
+  const auto held = locks->acquire("k", {.mode = mode});
+  const auto refused = [](const auto& call) { CHECK_THROWS_AS(call(), lock_deadlock); };
+  const auto nothing = [] {};
+  refused([&] { locks->with_lock("k", nothing); });
+  refused([&] { static_cast<void>(locks->try_with_lock("k", nothing)); });
+  refused([&] { static_cast<void>(locks->acquire_all({"j", "k"})); });
+  refused([&] { static_cast<void>(locks->try_acquire_all({"j", "k"})); });
+  refused([&] { locks->locked("k", nothing)(); });
+  refused([&] { static_cast<void>(locks->locked_or_skip("k", nothing)()); });
+  refused([&] {
+    DISTRIBUTED_LOCKED("k") { nothing(); }
+  });
+  refused([&] {
+    DISTRIBUTED_TRY_LOCKED("k") { nothing(); }
+  });
+  CHECK(is_free("j"));
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(one_service, "mode: an asynchronous call of an owner that reads is refused the exclusive lock") {
+  const owner_scope mine;
+  const auto held = locks->acquire("k", {.mode = shared});
+  std::promise<std::exception_ptr> failed;
+  locks->async_acquire("k", {}, [&](std::exception_ptr why, lease) { failed.set_value(why); });
+  const auto why = failed.get_future().get();
+  REQUIRE(why != nullptr);
+  CHECK_THROWS_AS(std::rethrow_exception(why), lock_deadlock);
+}
+
+TEST_CASE_METHOD(two_services, "mode: several keys by permits, all or none") {
+  auto mine = locks->acquire_all({"a", "b"}, {.mode = one_of(2)});
+  auto theirs = others->acquire_all({"a", "b"}, {.mode = one_of(2)});
+  const auto more = [&] {
+    return elsewhere([&] { return granted(locks->try_acquire_all({"b", "c"}, {.mode = one_of(2)})); });
+  };
+  CHECK_FALSE(more());
+  CHECK(is_free("c"));
+  theirs.release();
+  CHECK(more());
+  CHECK(is_free("c"));
+}
+
+TEST_CASE_METHOD(two_services,
+                 "mode: several keys, of which the owner holds some already, in this mode or exclusively") {
+  const auto reading = locks->acquire("a", {.mode = shared});
+  const auto writing = locks->acquire("b");
+  {
+    const auto all = locks->acquire_all({"a", "b", "c"}, {.mode = shared});
+    CHECK(reads("a"));
+    CHECK_FALSE(reads("b"));
+    CHECK(reads("c"));
+  }
+  CHECK_FALSE(is_free("a"));
+  CHECK_FALSE(reads("b"));
+  CHECK(is_free("c"));
+}
+
+TEST_CASE_METHOD(two_services, "mode: a caller that waits to read several keys holds none of them meanwhile") {
+  auto writing = others->acquire("b");
+  concurrent_call waiter([&] { locks->acquire_all({"a", "b"}, {.wait = 1h, .mode = shared}).release(); });
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 2; }));
+  REQUIRE(clock.at_rest({}));
+  CHECK(is_free("a"));
+  writing.release();
+  thrown_as_time_passes([&] { CHECK(waiter.end() == std::error_code()); });
+  CHECK(is_free("b"));
 }
 
 TEST_CASE_METHOD(two_services, "mode: a join without an answer is undone") {
