@@ -300,10 +300,11 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool wa
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   // Others of this process may become members too, so the turn is only for asking.
   if (!request_.shares()) asked_->turn = std::move(turn);
+  const auto reader = asked_->reader;  // before any other thread can end it
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // it belongs to a lease now
     closed_ = false;
-    if (asked_->reader != nullptr) services_.readers.offer(*asked_, now);
+    if (reader != nullptr) services_.readers.offer(*asked_, reader, now);
     row_attempt_.end();
     note_grant(services_, *asked_, waited || machine_.holder().shared != membership::none, watched, now);
     return std::move(asked_);

@@ -11,8 +11,7 @@ reader_row::~reader_row() {
   if (in_ != nullptr) in_->remove(*this);
 }
 
-void local_readers::offer(grant& first, instant now) noexcept {
-  const auto row = first.reader;
+void local_readers::offer(const grant& first, const std::shared_ptr<reader_row>& row, instant now) noexcept {
   try {
     row->key_ = std::string(first.key.view());
     row->pin_ = first.pin.again();

@@ -59,8 +59,9 @@ class local_readers {
   /// How long after the grant of a row further readers may share it.
   static constexpr microseconds tenure = std::chrono::milliseconds{20};
 
-  /// The store has granted it, and `first.reader` is its row. If memory runs out, nobody shares that.
-  void offer(grant& first, instant now) noexcept;
+  /// The store has granted it, with that row. Any thread may have ended it since; then nobody shares the row, nor if
+  /// memory runs out.
+  void offer(const grant& first, const std::shared_ptr<reader_row>& row, instant now) noexcept;
   /// Makes `next` a reader of a row that is there, with its session, nonce and token. Returns false if there is none.
   bool enter(grant& next, instant now) noexcept;
 

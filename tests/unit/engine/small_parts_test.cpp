@@ -4,6 +4,7 @@
 #include "engine/registry/deadline_heap.hpp"
 #include "engine/registry/grant.hpp"
 #include "engine/registry/held_locks.hpp"
+#include "engine/registry/local_readers.hpp"
 #include "engine/statements/concurrency_limit.hpp"
 #include "support/processor_time.hpp"
 #include "support/test.hpp"
@@ -213,6 +214,41 @@ TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the
   }
   CHECK(remaining == 0);
   CHECK(heap.first() == instant::max());
+}
+
+namespace {
+
+/// A session that is never over.
+struct lasting_session final : session_pins {
+  void unpin(session&) noexcept override {}
+  session_pin pin_again(const std::shared_ptr<session>& of, bool) noexcept override { return session_pin(of); }
+
+  std::shared_ptr<grant> reader() {
+    auto made = std::make_shared<grant>(nullptr, "k");
+    made->pin = session_pin(one);
+    made->ttl = 1s;
+    return made;
+  }
+
+  const std::shared_ptr<session> one = std::make_shared<session>(*this, id128{}, 1s, 50ms, instant{});
+};
+
+}  // namespace
+
+TEST_CASE("local readers: what another thread ended between the grant and the offer is shared with nobody") {
+  lasting_session lasts;
+  local_readers readers;
+  const auto offered = [&](bool ended) {
+    const auto first = lasts.reader();
+    first->reader = std::make_shared<reader_row>();
+    const auto row = first->reader;
+    if (ended) CHECK(first->leaves_store());
+    readers.offer(*first, row, instant{});
+    const auto next = lasts.reader();
+    return readers.enter(*next, instant{});
+  };
+  CHECK(offered(false));
+  CHECK_FALSE(offered(true));
 }
 
 TEST_CASE("held_locks: what an owner holds is found as quickly beside what others hold") {
