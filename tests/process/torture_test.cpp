@@ -4,6 +4,7 @@
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 #include "process/torture/driver.hpp"
+#include "support/calls.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/test.hpp"
 
@@ -18,8 +19,12 @@ class file_torture final : public tortured_fixture {
   bool has_servers() const override { return false; }
   void cut(dice&) override {}
   void restart(dice&, bool) override {}
+  bool locked() override {
+    raw_sqlite file(path());
+    return !eventually([&] { return file.try_run("BEGIN IMMEDIATE; ROLLBACK"); }, 1s);
+  }
   std::vector<std::string> members() override {
-    raw_sqlite file(fixture_->url().substr(std::string("sqlite:").size()));
+    raw_sqlite file(path());
     const auto found = file.text(
         "SELECT group_concat(t) FROM (SELECT 'member of ' || lock_key AS t FROM dlock_member UNION ALL "
         "SELECT 'closed: ' || lock_key FROM dlock_lock WHERE session_id = CAST('dlock:closed:now' AS BLOB))");
@@ -27,6 +32,8 @@ class file_torture final : public tortured_fixture {
   }
 
  private:
+  std::string path() const { return url().substr(std::string("sqlite:").size()); }
+
   const std::unique_ptr<store_fixture> fixture_ = make_store_fixture();
 };
 

@@ -250,11 +250,12 @@ class run {
     const auto from = boot_time();
     process.stop();
     ++report_.halts;
-    const bool granted = granted_to_others(*of, terms_.ends_with_connection ? 500ms : terms_.ttl + terms_.recovery);
+    // It may have been stopped with the key, which it held or was just granted, or with the whole file locked.
+    const bool lucky =
+        granted_to_others(*of, terms_.ends_with_connection ? 500ms : terms_.ttl + terms_.recovery) || fixture_.locked();
     go_on(process, from);
     note(fmt::format("{} goes on", process.pid()));
-    // It may have been stopped with the key, which it held or was just granted, or with the whole file locked.
-    unlucky_ = granted ? 0 : unlucky_ + 1;
+    unlucky_ = lucky ? 0 : unlucky_ + 1;
     if (unlucky_ > 1 && !terms_.ends_with_connection) report_.stuck.push_back(of->key + " beside a stopped waiter");
   }
   bool granted_to_others(const hold_record& stopped, milliseconds limit) const {
@@ -312,14 +313,12 @@ class run {
   }
   hold_check so_far() const { return check_holds(hold_log::read(log_name_), {.fenced = false, .doubts = doubts_}); }
 
-  /// The processes go on undisturbed: each key is granted again, also to members, and afterwards none is left over.
+  /// The processes go on undisturbed: each key is granted again, and afterwards none is left over.
   void recover() {
     const auto quiet = boot_time();
-    std::set<std::pair<std::string, bool>> missing;
-    for (const auto& key : keys_) {
-      missing.emplace(key, true);
-      if (terms_.shares) missing.emplace(key, false);
-    }
+    const std::string exclusively = " exclusively";
+    std::set<std::string> missing(keys_.begin(), keys_.end());
+    if (terms_.shares) missing.insert(read_all_the_time + exclusively);
     std::set<std::pair<std::int64_t, std::uint64_t>> asked;  // after that: a lease of before may be held on and on
     const bool recovered = eventually(
         [&] {
@@ -328,14 +327,14 @@ class run {
             const std::pair attempt{each.process, each.attempt};
             if (each.what == hold_record::kind::asked && each.at > quiet) asked.insert(attempt);
             if (each.what == hold_record::kind::held && asked.contains(attempt)) {
-              missing.erase({each.key, each.units == 0});
+              missing.erase(each.key);
+              if (each.units == 0) missing.erase(each.key + exclusively);
             }
           }
           return missing.empty();
         },
         terms_.recovery);
-    if (recovered) return;
-    for (const auto& [key, exclusive] : missing) report_.stuck.push_back(key + (exclusive ? "" : ", by members"));
+    if (!recovered) report_.stuck.insert(report_.stuck.end(), missing.begin(), missing.end());
   }
   void check() {
     hold_terms terms{.fenced = terms_.fenced, .counts = terms_.counts, .doubts = doubts_};
@@ -445,12 +444,15 @@ void check_torture(tortured_fixture& fixture, const torture_terms& terms) {
   CAPTURE(report.text(), report.holds.lost, report.holds.open);
   const bool wrong = !report.holds.violations.empty() || !report.stuck.empty() || !report.late.empty() ||
                      !report.waits.violations.empty() || !report.left.empty();
-  for (const auto& each : report.journal) {
-    if (wrong) UNSCOPED_INFO(each);
-  }
+  auto found = report.stuck;
+  found.insert(found.end(), report.late.begin(), report.late.end());
+  found.insert(found.end(), report.left.begin(), report.left.end());
   for (const auto* violations : {&report.holds.violations, &report.waits.violations}) {
-    for (std::size_t i = 0; i != std::min<std::size_t>(violations->size(), 20); ++i) UNSCOPED_INFO(violations->at(i));
+    const auto some = static_cast<std::ptrdiff_t>(std::min<std::size_t>(violations->size(), 20));
+    found.insert(found.end(), violations->begin(), violations->begin() + some);
   }
+  if (wrong) found.insert(found.end(), report.journal.begin(), report.journal.end());
+  INFO(fmt::format("{}", fmt::join(found, "\n")));
   CHECK(report.holds.violations.empty());
   CHECK(report.waits.violations.empty());
   CHECK(report.left.empty());

@@ -34,6 +34,8 @@ class tortured_fixture {
   virtual void cut(dice& random) = 0;
   /// Stops or kills servers and starts them again; returns when they can be used.
   virtual void restart(dice& random, bool orderly) = 0;
+  /// Whether a process that was stopped keeps all others from writing.
+  virtual bool locked() { return false; }
   /// With torture_terms::shares: the members that the store has, and the keys that are closed to them.
   virtual std::vector<std::string> members() { return {}; }
 };
