@@ -107,6 +107,20 @@ TEST_CASE_METHOD(two_services,
   }));
 }
 
+TEST_CASE_METHOD(two_services, "mode: a reader that is lost keeps what it shares for the margin") {
+  auto first = locks->acquire("k", {.mode = shared});
+  const auto lost = elsewhere([&] { return locks->acquire("k", {.max_hold = 1s, .mode = shared}); });
+  clock.advance(1s);
+  REQUIRE(eventually([&] { return lost.loss() == loss_reason::max_hold; }));
+  const auto before = locks->statements();
+  first.release();
+  CHECK(locks->statements() == before);
+  CHECK_FALSE(is_free("k"));  // the holder of the lost lease has time to stop
+  clock.advance(1500ms);      // 30 s / 20
+  CHECK(eventually([&] { return is_free("k"); }));
+  CHECK(locks->statements() == before + 1);
+}
+
 TEST_CASE_METHOD(two_services, "mode: a shared pair is two statements, on a key that was shared before") {
   locks->acquire("k", {.mode = shared}).release();
   const auto before = locks->statements();

@@ -33,7 +33,8 @@ background_work::background_work(service_context& shared, statement_executor& st
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
 void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
-  pump(now);
+  grant_list<linked_by_deferral> over;  // destroyed after the mutex is unlocked
+  pump(now, over);
   const auto next = next_time(now);
   lock.unlock();
   hooks_.sooner(next);
@@ -55,7 +56,6 @@ void background_work::release_later(std::shared_ptr<grant> grant, instant now) n
 }
 
 void background_work::release_lost(std::shared_ptr<grant> grant, instant now) noexcept {
-  if (!grant->leaves_store()) return;
   ++releases_;
   grant->deferral.cancels = false;
   grant->min_hold = microseconds{0};
@@ -129,9 +129,13 @@ instant background_work::time_of(const session& over) const noexcept {
   return notified ? over.earliest : std::max(over.earliest, over.not_before);
 }
 
-std::shared_ptr<grant> background_work::next_due(instant now) noexcept {
+std::shared_ptr<grant> background_work::next_due(instant now, grant_list<linked_by_deferral>& left) noexcept {
   if (!now_.empty()) return now_.pop_front();
-  if (!lost_.empty() && now >= time_of(lost_.front())) return lost_.pop_front();
+  while (!lost_.empty() && now >= time_of(lost_.front())) {
+    auto lost = lost_.pop_front();
+    if (lost->leaves_store()) return lost;
+    left.push_back(std::move(lost));
+  }
   for (auto& each : retries_) {
     if (!each.empty() && (ending_ || now >= each.front().deferral.next_try)) return each.pop_front();
   }
@@ -169,7 +173,8 @@ void background_work::prepare(work& into, instant now) noexcept {
   }
 }
 
-void background_work::pump(instant now) noexcept {
+/// `over`: takes what needs no statement, because other readers of this process go on with the member that they share.
+void background_work::pump(instant now, grant_list<linked_by_deferral>& over) noexcept {
   // A release that comes while many are under way waits, so that several share the next statement.
   if (!has_room() || (now < hold_until_ && !ending_)) return;
   std::array<statement*, most_at_once> out{};
@@ -188,14 +193,20 @@ void background_work::pump(instant now) noexcept {
     statements_.submit(self.closing);
     mutex_.lock();
   }
+  grant_list<linked_by_deferral> left;
   for (auto& each : works_) {
     if (each.about != nullptr) continue;
-    each.about = next_due(now);
+    each.about = next_due(now, left);
     if (each.about == nullptr) break;
     each.send.what = statement::kind::keyed;
     prepare(each, now);
     ++under_way_;
     out[count++] = &each.send;
+  }
+  while (!left.empty()) {
+    auto grant = left.pop_front();
+    finish(grant, release_result::freed, {}, now);
+    over.push_back(std::move(grant));
   }
   if (count == 0) return check_drained();
   mutex_.unlock();
@@ -332,8 +343,9 @@ instant background_work::next_time(instant now) const noexcept {
 }
 
 instant background_work::tick(instant now) noexcept {
+  grant_list<linked_by_deferral> over;
   lock_type lock(mutex_);
-  pump(now);
+  pump(now, over);
   return next_time(now);
 }
 
@@ -345,7 +357,7 @@ void background_work::begin_end(instant now, instant until) noexcept {
   end_by_ = until;
   while (!lost_.empty()) {
     auto grant = lost_.pop_front();
-    if (now < margin_end(*grant)) {
+    if (now < margin_end(*grant) || !grant->leaves_store()) {
       --releases_;
       remaining.push_back(std::move(grant));
     } else {
@@ -361,7 +373,7 @@ void background_work::begin_end(instant now, instant until) noexcept {
     *at = std::move(session->next_closing);
     session->next_closing = std::exchange(open, session);
   }
-  pump(now);
+  pump(now, remaining);
   lock.unlock();
   // Their rows stay until their expiry. A grant owns its session, so the sessions must not own grants any more.
   for (; open != nullptr; open = std::exchange(open->next_closing, nullptr)) open->notify_first.reset();

@@ -108,10 +108,11 @@ class background_work final : public statement_owner {
       DLOCK_REQUIRES(mutex_);
   void try_again(const std::shared_ptr<grant>& grant, bool answered, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
-  void pump(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  void pump(instant now, grant_list<linked_by_deferral>& over) noexcept DLOCK_REQUIRES(mutex_);
   void check_drained() noexcept DLOCK_REQUIRES(mutex_);
 
-  std::shared_ptr<grant> next_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
+  /// `left`: takes lost readers whose margin is over, and whose member others of this process go on with.
+  std::shared_ptr<grant> next_due(instant now, grant_list<linked_by_deferral>& left) noexcept DLOCK_REQUIRES(mutex_);
   std::shared_ptr<session> next_closing(instant now) noexcept DLOCK_REQUIRES(mutex_);
   void prepare(work& into, instant now) noexcept DLOCK_REQUIRES(mutex_);
   instant next_time(instant now) const noexcept DLOCK_REQUIRES(mutex_);
