@@ -122,7 +122,9 @@ void application::prove_alive() {
       for (const auto& key : scene_.keys) {
         const auto begun = scene_.in.now();
         try {
-          const auto held = service_->acquire(key, fit({.ttl = 1s, .wait = 20s}, {key}));
+          lock_options how{.ttl = 1s, .wait = 20s};
+          share(how);
+          const auto held = service_->acquire(key, fit(how, {key}));
           process_.sleep(5 * millisecond);
         } catch (const dlock::error& failed) {
           scene_.in.fail(
@@ -143,12 +145,13 @@ void application::lock_deleted(const std::string& key, const lock_row& row) {
                 [this, key, session = row.session, fence = row.fence] { store_->lock_deleted(key, session, fence); });
 }
 
-void application::hold_until_killed(const std::vector<const lock_key*>& keys, bool& holds) {
+void application::hold_until_killed(const std::vector<const lock_key*>& keys, const lock_mode& mode, bool& holds) {
   ++busy_;
-  process_.start_thread([this, keys, &holds] {
+  process_.start_thread([this, keys, mode, &holds] {
     std::vector<lease> held;
     try {
-      for (const auto* each : keys) held.push_back(service_->acquire(*each, fit({.ttl = 2s, .wait = 20s}, {*each})));
+      for (const auto* each : keys)
+        held.push_back(service_->acquire(*each, fit({.ttl = 2s, .wait = 20s, .mode = mode}, {*each})));
       holds = true;
       process_.sleep(3'600'000 * millisecond);
     } catch (const dlock::error& failed) {
@@ -159,10 +162,10 @@ void application::hold_until_killed(const std::vector<const lock_key*>& keys, bo
   });
 }
 
-void application::inherit(const lock_key& key, const moment& death) {
+void application::inherit(const lock_key& key, const lock_mode& mode, const moment& death) {
   ++busy_;
-  process_.start_thread([this, &key, &death] {
-    const auto how = fit({.ttl = 2s, .wait = 30s}, {key});
+  process_.start_thread([this, &key, mode, &death] {
+    const auto how = fit({.ttl = 2s, .wait = 30s, .mode = mode}, {key});
     // The first pause of a row by its column, whose seconds are whole, and the longest pause of others.
     const moment pause = key.row() != nullptr && key.row()->table->renewal == row_renewal::column ? 2'500 : 300;
     const auto most = (how.ttl->count() + pause) * millisecond + 100 * millisecond + 40 * scene_.how.longest_travel();
@@ -180,10 +183,10 @@ void application::inherit(const lock_key& key, const moment& death) {
   });
 }
 
-void application::contest(const lock_key& key, moment until, moment hold, contestant& of) {
+void application::contest(const lock_key& key, const lock_mode& mode, moment until, moment hold, contestant& of) {
   ++busy_;
-  process_.start_thread([this, &key, until, hold, &of] {
-    const auto how = fit({.ttl = 2s, .wait = 60s}, {key});
+  process_.start_thread([this, &key, mode, until, hold, &of] {
+    const auto how = fit({.ttl = 2s, .wait = 60s, .mode = mode}, {key});
     while (scene_.in.now() < until) {
       const auto begun = scene_.in.now();
       try {
@@ -232,7 +235,22 @@ lock_options application::options_by_chance() {
     scene_.in.after(chance.between(0, often(50) ? 5 * scene_.how.travel : 500 * millisecond),
                     [cancel]() mutable { cancel.request_stop(); });
   }
+  share(how);
   return how;
+}
+
+void application::share(lock_options& how) {
+  if (scene_.how.about != subject::shared || often(35)) return;
+  how.renewal.reset();
+  how.min_hold.reset();
+  if (how.max_hold)
+    how.max_hold = std::chrono::milliseconds{scene_.in.random.between(10, 300)};  // beside other readers
+  if (often(50)) {
+    how.mode = shared;
+    return;
+  }
+  const auto permits = static_cast<std::uint32_t>(scene_.in.random.between(1, 4));
+  how.mode = one_of(permits, static_cast<std::uint32_t>(scene_.in.random.between(1, permits)));
 }
 
 bool application::for_request() { return engine::in_owner_scope() && !engine::current_owner()->request_id.empty(); }
@@ -272,16 +290,25 @@ void application::one_round() {
   lock(how, once);
 }
 
-application::asking::asking(application& in, const lock_key& key, bool waits) : in_(in), key_(key), waits_(waits) {
-  if (waits_) in_.scene_.sees.wait_begins(in_.process_, key_.view());
-  in_.scene_.in.tell(in_.process_.name(), [&] { return fmt::format("key {}: asks", key_.view()); });
+application::asking::asking(application& in, const lock_key& key, bool waits, const lock_options& how)
+    : in_(in), key_(key), waits_(waits), mode_(how.mode.value_or(exclusive)) {
+  if (waits_) in_.scene_.sees.wait_begins(in_.process_, key_.view(), mode_);
+  if (mode_ == exclusive) in_.scene_.sees.writer_begins(in_.process_, key_.view());
+  in_.scene_.in.tell(in_.process_.name(), [&] {
+    return fmt::format("key {}: asks{}{}", key_.view(),
+                       mode_ == exclusive ? ""
+                       : mode_ == shared  ? " as a reader"
+                                          : fmt::format(" for {} of {}", mode_.units, mode_.permits),
+                       waits_ ? fmt::format(", and waits for {} ms", how.wait.value_or(0ms).count()) : "");
+  });
 }
 
 application::asking::~asking() {
+  if (mode_ == exclusive && !has_it_) in_.scene_.sees.writer_ends(in_.process_, key_.view());
   trace(in_.scene_.in, key_.view());
   in_.scene_.in.mix(std::uint64_t{has_it_});
   if (has_it_) return;
-  if (waits_) in_.scene_.sees.wait_ends(in_.process_, key_.view(), false);
+  if (waits_) in_.scene_.sees.wait_ends(in_.process_, key_.view(), mode_, false);
   in_.scene_.in.tell(in_.process_.name(), [&] { return fmt::format("key {}: gets nothing", key_.view()); });
 }
 
@@ -294,7 +321,7 @@ void application::took(const lease& held) {
 }
 
 void application::took_after_wait(const lease& held, const lock_options& how, instant begun) {
-  if (how.fairness != fairness::fifo && !how.cancel && !held.reentered())
+  if (how.fairness != fairness::fifo && !how.cancel && !held.reentered() && grant_of(held)->mode == exclusive)
     store_->known().handed_out(*grant_of(held), begun, begun + *how.wait);
 }
 
@@ -302,7 +329,7 @@ void application::lock(const lock_options& how, bool once) {
   const auto& key = key_by_chance();
   const auto service = service_;
   const auto options = fit(how, {key});
-  asking now(*this, key, !once);
+  asking now(*this, key, !once, options);
   const bool quiet = often(80);  // no exception says that it was busy: those take most of a run's time
   const auto begun = process_.now();
   auto held = bounded(once ? "try_acquire" : "acquire", once ? 0ms : *how.wait, [&] {
@@ -315,7 +342,8 @@ void application::lock(const lock_options& how, bool once) {
   if (engine::in_owner_scope() && often(20)) {
     const auto again = bounded("re-entry", 0ms, [&] {
       return service->try_acquire(
-          key, fit({.ttl = options.ttl, .renewal = options.renewal, .reentry = reentry::allow}, {key}));
+          key, fit({.ttl = options.ttl, .renewal = options.renewal, .reentry = reentry::allow, .mode = options.mode},
+                   {key}));
     });
     if (again && fence_of(again) != fence_of(held) && held.remaining() > 0us) {
       scene_.in.fail(
@@ -338,7 +366,7 @@ void application::nest(const lease& outer) {
   const bool certain =
       grant->kind != lease_kind::expiring && (grant->deadline == nullptr || grant->deadline->cap == instant::max());
   if (scene_.how.before_nested > 0) linger(scene_.how.before_nested);
-  asking now(*this, key, true);
+  asking now(*this, key, true, how);
   auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain, *how.wait);
   bool refused = false;
   lease inner;
@@ -370,7 +398,7 @@ void application::lock_async(const lock_options& how, bool once) {
   const auto& key = key_by_chance();
   const auto service = service_;
   const auto options = fit(how, {key});
-  asking now(*this, key, !once);
+  asking now(*this, key, !once, options);
   const auto mine = std::make_shared<call>();
   auto handler = [mine, this](std::exception_ptr failure, lease held) {
     if (mine->over) scene_.in.fail("a handler is called a second time");
@@ -469,7 +497,14 @@ void application::operate() {
       }
       ~forcing() { in.scene_.sees.force_done(in.process_, key); }
     } now(*this, name);
-    if (bounded("force_release", 0ms, [&] { return service->force_release(key); })) scene_.sees.revoked(name, fence);
+    const auto members = scene_.sees.members(name);
+    const bool of_members = at != scene_.at.data.locks().end() && at->second.shared() != membership::none;
+    if (!bounded("force_release", 0ms, [&] { return service->force_release(key); })) return;
+    if (of_members) {
+      scene_.sees.revoked(name, members);
+    } else {
+      scene_.sees.revoked(name, fence);
+    }
   } else if (often(50)) {
     bounded("holder", 0ms, [&] { static_cast<void>(service->holder(key)); });
   } else {
@@ -490,11 +525,16 @@ void application::hold(lease& held) {
     linger(length);
     if (process_.buried()) return;
     // Processes that hold a key for one request write in any order.
-    if (scene_.sees.check(process_, held) && grant->owner->request_id.empty())
-      scene_.sees.write(std::string(held.key()), fence_of(held));
+    if (scene_.sees.check(process_, held) && grant->owner->request_id.empty()) {
+      if (grant->mode == exclusive) {
+        scene_.sees.write(std::string(held.key()), fence_of(held));
+      } else {
+        scene_.sees.read(std::string(held.key()), fence_of(held));
+      }
+    }
     if (grant->renewable && often(40)) bounded("renew", 0ms, [&] { held.renew(); });
   }
-  if (has(hazard::transactions) && often(30)) write_verified(held);
+  if (has(hazard::transactions) && grant->mode == exclusive && often(30)) write_verified(held);
 }
 
 void application::write_verified(const lease& held) {
@@ -507,7 +547,8 @@ void application::write_verified(const lease& held) {
 }
 
 std::string application::note_release(const lease& held) {
-  if (!held.reentered() && held.remaining() > 0us) store_->known().lets_go(*grant_of(held));
+  if (!held.reentered() && held.remaining() > 0us && grant_of(held)->mode == exclusive)
+    store_->known().lets_go(*grant_of(held));
   return std::string(held.key());
 }
 
@@ -517,7 +558,7 @@ void application::let_go(lease held) {
     abandoned_.push_back(std::move(held));  // until the end of the service
     return;
   }
-  if (has(hazard::transactions) && often(10)) {
+  if (has(hazard::transactions) && grant_of(held)->mode == exclusive && often(10)) {
     open_transaction in(scene_.by, process_);
     const bool verified = in.verify(held);
     bounded("release in a transaction", 0ms, [&] { const auto ends = std::move(held); });

@@ -45,9 +45,9 @@ class application {
   /// When nobody holds anything and nothing fails: two of its threads get each key, one after the other, and soon.
   void prove_alive();
   /// A thread takes these keys, and keeps them. `holds`: it has them all.
-  void hold_until_killed(const std::vector<const lock_key*>& keys, bool& holds);
+  void hold_until_killed(const std::vector<const lock_key*>& keys, const lock_mode& mode, bool& holds);
   /// A thread waits for a key of such a process, which is killed at `death`, and gets it in time.
-  void inherit(const lock_key& key, const moment& death);
+  void inherit(const lock_key& key, const lock_mode& mode, const moment& death);
   void lock_deleted(const std::string& key, const lock_row& row);
   /// What a process got of a key that several loop over.
   struct contestant {
@@ -55,7 +55,7 @@ class application {
     unsigned grants = 0;
   };
   /// One thread takes the key again and again until then, and holds it for about so long each time.
-  void contest(const lock_key& key, moment until, moment hold, contestant& of);
+  void contest(const lock_key& key, const lock_mode& mode, moment until, moment hold, contestant& of);
   /// Ends the service, on a thread of the process.
   void end();
   /// What rows and this kind of store don't have is left out, and the least ttl of rows is kept.
@@ -77,6 +77,8 @@ class application {
   void run_thread();
   void one_round();
   lock_options options_by_chance();
+  /// In runs about that: a reader, a holder of permits, or a writer. Callers name different numbers of permits.
+  void share(lock_options& how);
   const lock_key& key_by_chance() { return scene_.keys[scene_.in.random.below(scene_.keys.size())]; }
   std::vector<lock_key> keys_by_chance();
   bool has(hazard what) const noexcept { return scene_.how.has(what); }
@@ -96,19 +98,21 @@ class application {
   /// Tells that a key is asked for, and if it is not had in the end.
   class asking {
    public:
-    asking(application& in, const lock_key& key, bool waits);
+    asking(application& in, const lock_key& key, bool waits, const lock_options& how);
     asking(const asking&) = delete;
     asking& operator=(const asking&) = delete;
     ~asking();
     void has_it() {
       has_it_ = true;
-      if (waits_) in_.scene_.sees.wait_ends(in_.process_, key_.view(), true);
+      if (mode_ == exclusive) in_.scene_.sees.writer_ends(in_.process_, key_.view());
+      if (waits_) in_.scene_.sees.wait_ends(in_.process_, key_.view(), mode_, true);
     }
 
    private:
     application& in_;
     const lock_key& key_;
     const bool waits_;
+    const lock_mode mode_;
     bool has_it_ = false;
   };
   void took(const lease& held);

@@ -82,10 +82,12 @@ bool checker::is_forced(const std::string& key, std::uint64_t fence) const {
 
 // ---- what the server does -------------------------------------------------------------------------------------------
 
-process* checker::trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request) {
+process* checker::trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request,
+                           those which) {
   std::erase_if(at.holders, [](const held& each) { return each.of.expired() || each.by->dead(); });
   for (const auto& each : at.holders) {
     const auto one = each.of.lock();
+    if (which == those::writers && one->mode != exclusive) continue;
     // A fence that is the row's version is raised by ordinary updates too; session and nonce are the grant's for ever.
     if (of != nullptr && (one->nonce != of->nonce || one->pin->id != of->session)) continue;
     if (of == nullptr && !request.empty() && one->owner->request_id == request) continue;
@@ -129,7 +131,14 @@ void checker::changes_hands(key_state& at, std::string_view key, const lock_row*
       not_left_free(key, at, *since, nullptr);
   }
   const bool shared = row != nullptr && !request.empty() && row->request == request;
-  if (row != nullptr && !shared && !by_holder && !server_.data.over(*row, server_.clock())) {
+  not_kept_from_members(key, at, nullptr);
+  if (const auto living = server_.data.living_members(key, server_.clock()); !living.empty())
+    fail("I1", key,
+         fmt::format("fence {} is granted beside a member of session {}", fence, short_id(living.front().session)));
+  if (row != nullptr && row->shared() == membership::open)
+    fail("I1", key, fmt::format("fence {} is granted while members may join", fence));
+  const bool of_members = row != nullptr && row->shared() != membership::none;
+  if (row != nullptr && !shared && !by_holder && !of_members && !server_.data.over(*row, server_.clock())) {
     fail(
         "I1", key,
         fmt::format("fence {} is taken from session {}, which lives and holds it", row->fence, short_id(row->session)));
@@ -326,6 +335,7 @@ void checker::cycle_told(const process& by) {
 }
 
 void checker::nest_ends(nest& which, bool refused) {
+  refused = refused && plan_.about != subject::shared;  // who shares a key, and asks for it exclusively, is refused too
   const auto& key = which.waits_for.front();
   if (refused && which.in_cycle && closed_by_several(which)) which.in_cycle = false;
   if (refused && which.in_cycle && which.until > which.first_end + unsure() && world_.quiet_from() <= which.begun) {
@@ -342,15 +352,16 @@ void checker::nest_ends(nest& which, bool refused) {
 
 // ---- those who wait -------------------------------------------------------------------------------------------------
 
-void checker::wait_begins(const process& by, std::string_view key) {
-  state_of(key).waiters.push_back({&by, world_.now()});
+void checker::wait_begins(const process& by, std::string_view key, const lock_mode& mode) {
+  state_of(key).waiters.push_back({&by, world_.now(), mode});
 }
 
-void checker::wait_ends(const process& by, std::string_view key, bool granted) {
+void checker::wait_ends(const process& by, std::string_view key, const lock_mode& mode, bool granted) {
   auto& at = state_of(key);
-  const auto found =
-      std::find_if(at.waiters.begin(), at.waiters.end(), [&](const waiter& each) { return each.by == &by; });
+  const auto found = std::find_if(at.waiters.begin(), at.waiters.end(),
+                                  [&](const waiter& each) { return each.by == &by && each.mode == mode; });
   if (!granted) {
+    not_kept_from_members(key, at, &by);
     const auto row = server_.data.locks().find(key);
     if (row != server_.data.locks().end()) {
       if (const auto since = server_.data.free_since(row->second, server_.clock(), world_.now()))
@@ -358,6 +369,7 @@ void checker::wait_ends(const process& by, std::string_view key, bool granted) {
     }
   }
   at.waiters.erase(found);
+  at.left[&by] = world_.now();
 }
 
 bool checker::excuses(const process& one, std::string_view key, const key_state& at, moment since) const {
@@ -402,9 +414,10 @@ void checker::not_left_free(std::string_view key, const key_state& at, moment si
   }
 }
 
-void checker::must_know(std::string_view key, const key_state& at, std::string_view request) {
+void checker::must_know(std::string_view key, const key_state& at, std::string_view request, those which) {
   for (const auto& each : at.holders) {
     const auto one = each.of.lock();
+    if (which == those::writers && one->mode != exclusive) continue;
     if (!request.empty() && one->owner->request_id == request) continue;
     const auto state = one->state.load();
     if (state != engine::grant_state::held && state != engine::grant_state::lost) continue;
@@ -511,6 +524,14 @@ void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one)
   const bool observed = std::any_of(at.losses.begin(), at.losses.end(), [&](const auto& each) {
     return each.of == &to && each.at >= one->granted_at && (!one->fenced || each.fence == one->shown());
   });
+  const bool trusted = one->remaining(to.now()) > microseconds{0};
+  const auto* const who =
+      plan_.about == subject::shared && trusted
+          ? trusting(one->key.view(), at, nullptr, {}, one->mode == exclusive ? those::all : those::writers)
+          : nullptr;
+  if (who != nullptr)
+    fail("I5", one->key.view(),
+         fmt::format("fence {} is handed out while {} trusts its lease", one->fence, who->name()));
   at.holders.push_back({one, &to, observed});
   if (plan_.about != subject::lingering || one->remaining(to.now()) == microseconds{0}) return;
   const bool forced = is_forced(one->key.view(), one->pin->id, one->nonce);
@@ -537,6 +558,7 @@ bool checker::check(process& of, const lease& lease) {
                      notified ? "was stopped" : "was not"));
   }
   if (one.remaining(of.now()) == microseconds{0}) return false;
+  if (one.mode != exclusive) return check_member(of, one);
   if (const auto revoked = revoked_.find(key); revoked != revoked_.end()) {
     const auto& [fence, when] = revoked->second;
     const auto end = when + 2 * one.ttl.count() + 1'000'000;
@@ -565,10 +587,254 @@ void checker::write(const std::string& key, std::uint64_t fence) {
 
 void checker::check_free(const std::map<id128, process*>& sessions_of) {
   for (const auto& [key, row] : server_.data.locks()) {
-    if (server_.data.over(row, server_.clock())) continue;
+    if (server_.data.over(row, server_.clock()) || row.shared() != membership::none) continue;
     const auto of = sessions_of.find(row.session);
     if (of != sessions_of.end() && of->second->dead()) continue;
     fail("I4", key, fmt::format("fence {} is held for nobody, by session {}", row.fence, short_id(row.session)));
+  }
+  for (const auto& [key, all] : server_.data.all_members()) {
+    for (const auto& each : server_.data.living_members(key, server_.clock())) {
+      const auto of = sessions_of.find(each.session);
+      if (of != sessions_of.end() && of->second->dead()) continue;
+      fail("I4", key, fmt::format("a member of session {} is held for nobody", short_id(each.session)));
+    }
+  }
+}
+
+// ---- members --------------------------------------------------------------------------------------------------------
+
+namespace {
+bool is_member(const engine::grant& one, const member_row& row) {
+  return one.mode != exclusive && one.nonce == row.nonce && one.pin->id == row.session;
+}
+}  // namespace
+
+process* checker::trusting(std::string_view key, key_state& at, const member_row& of) {
+  const lock_row row{.session = of.session, .nonce = of.nonce};
+  return trusting(key, at, &row, {});
+}
+
+std::uint64_t checker::trusted_units(std::string_view key, const key_state& at, const member_row& but) const {
+  std::set<std::pair<id128, std::uint64_t>> counted;  // readers of one process share a member
+  std::uint64_t units = 0;
+  for (const auto& each : at.holders) {
+    const auto one = each.of.lock();
+    if (one == nullptr || each.by->dead() || one->mode == exclusive || is_member(*one, but)) continue;
+    if (is_forced(key, one->pin->id, one->nonce) || one->remaining(each.by->now()) <= microseconds{0}) continue;
+    if (counted.insert({one->pin->id, one->nonce}).second) units += one->mode.units;
+  }
+  return units;
+}
+
+void checker::nobody_relies_on(const std::string& key, key_state& at, const lock_row& before) {
+  if (const auto since = server_.data.free_since(before, server_.clock(), world_.now()))
+    not_left_free(key, at, *since, nullptr);
+  if (!server_.data.over(before, server_.clock())) {
+    fail("I1", key,
+         fmt::format("it is opened to members, and session {} lives and holds it", short_id(before.session)));
+  }
+  if (const auto* const who = trusting(key, at, nullptr, {}))
+    fail("I5", key, fmt::format("it is opened to members while {} still trusts its lease", who->name()));
+  must_know(key, at, {});
+}
+
+void checker::shared(const std::string& key, const lock_row* before, const lock_row& row) {
+  const auto now = row.shared();
+  world_.tell("server", [&] {
+    return fmt::format("key {}: {} members after fence {}, closing {}", key,
+                       now == membership::open     ? "is open to"
+                       : now == membership::closed ? "is closed to"
+                                                   : "is free of",
+                       row.fence, row.closings);
+  });
+  world_.mix(row.fence);
+  world_.mix(row.closings);
+  auto& at = state_of(key);
+  if (before == nullptr) {
+    if (row.fence <= at.highest) fail("I2", key, fmt::format("fence {} after {}", row.fence, at.highest));
+  } else {
+    if (before->shared() == membership::none) {
+      nobody_relies_on(key, at, *before);
+    } else if (before->shared() != now) {
+      not_kept_from_members(key, at, nullptr);
+    }
+    if (row.fence != before->fence) fail("I2", key, fmt::format("members raise the fence to {}", row.fence));
+  }
+  if (!server_.data.living_members(key, server_.clock()).empty() && now == membership::none)
+    fail("I1", key, "it is freed while it has members");
+  at.highest = std::max(at.highest, row.fence);
+  if (before == nullptr || before->shared() != now) at.members_changed = world_.now();
+  if (now != membership::open) return;
+  const bool lapses = before != nullptr && before->shared() == membership::closed &&
+                      server_.clock() - before->acquired >= closed_for.count();
+  moment waits = 0;
+  if (const auto* const writer = longest_writer(at, at.opened, waits);
+      lapses && writer != nullptr && waits > closed_for.count())
+    fail("liveness", key, fmt::format("its closing lapses, though {} waits for the exclusive lock", writer->name()));
+  at.opened = world_.now();
+}
+
+void checker::units_exceeded(const std::string& key, const member_row& who, std::uint64_t units, std::uint32_t permits,
+                             const char* which) {
+  if (permits == 0 || units + who.units <= permits) return;
+  fail("I1", key,
+       fmt::format("session {} gets {} of {} units, and {} {}", short_id(who.session), who.units, permits, units,
+                   which));
+}
+
+void checker::member_joins(const std::string& key, const member_row& who, std::uint32_t permits) {
+  ++grants;
+  world_.tell("server", [&] {
+    return fmt::format("key {}: session {} joins with {} units{}, nonce {:x}, after fence {}", key,
+                       short_id(who.session), who.units, permits > 0 ? fmt::format(" of {}", permits) : "", who.nonce,
+                       who.fence);
+  });
+  world_.mix(who.fence);
+  world_.mix(who.units);
+  auto& at = state_of(key);
+  not_kept_from_members(key, at, nullptr);
+  const auto row = server_.data.locks().find(key);
+  if (row == server_.data.locks().end() || row->second.shared() != membership::open)
+    return fail("I1", key, "a member joins, and it is not open");
+  if (who.fence != row->second.fence || who.fence < at.highest)
+    fail("I2", key, fmt::format("a member gets token {} after {}", who.fence, at.highest));
+  if (const auto* const writes = trusting(key, at, nullptr, {}, those::writers))
+    fail("I5", key, fmt::format("a member joins while {} still trusts its lease", writes->name()));
+  must_know(key, at, {}, those::writers);
+  // A writer that gives up opens the key for all. The others close it again.
+  moment waits = 0;
+  if (const auto* const writer = longest_writer(at, at.opened, waits); writer != nullptr && waits > longest_free()) {
+    fail("liveness", key,
+         fmt::format("a member joins, though {} waits for the exclusive lock for {} ms, and nothing has failed",
+                     writer->name(), waits / millisecond));
+  }
+  std::uint64_t units = 0;
+  for (const auto& each : server_.data.living_members(key, server_.clock())) units += each.units;
+  units_exceeded(key, who, units, permits, "are held by living sessions");
+  units_exceeded(key, who, trusted_units(key, at, who), permits, "are trusted");
+  at.members_changed = world_.now();
+  const auto whose = sessions_of_.find(who.session);
+  at.last = whose == sessions_of_.end() ? nullptr : whose->second;
+}
+
+void checker::member_goes(const std::string& key, const member_row& who) {
+  world_.tell("server", [&] {
+    return fmt::format("key {}: the member with nonce {:x} of session {} goes", key, who.nonce, short_id(who.session));
+  });
+  auto& at = state_of(key);
+  not_kept_from_members(key, at, nullptr);
+  at.members_changed = world_.now();
+  if (const auto* const trusts = trusting(key, at, who))
+    fail("I5", key,
+         fmt::format("a member after fence {} goes while {} still trusts its lease", who.fence, trusts->name()));
+  // When its session is gone, closed() has looked.
+  if (!server_.data.all_sessions().contains(who.session)) return;
+  for (const auto& each : at.holders) {
+    const auto one = each.of.lock();
+    if (one != nullptr && is_member(*one, who)) lost_for_a_margin(key, each);
+  }
+}
+
+bool checker::check_member(process& of, const engine::grant& one) {
+  const auto key = one.key.view();
+  auto& at = state_of(key);
+  for (const auto& [who, when] : at.revoked) {
+    if (is_member(one, who) && world_.now() > when + 2 * one.ttl.count() + second)
+      fail("I4", key, "a member whose session was revoked by an operator is held on");
+  }
+  const auto row = server_.data.locks().find(key);
+  const auto all = server_.data.living_members(key, server_.clock());
+  const bool there = std::any_of(all.begin(), all.end(), [&](const member_row& each) { return is_member(one, each); });
+  if (!there) fail("I1", key, fmt::format("{} trusts a member after fence {} that is not there", of.name(), one.fence));
+  if (row == server_.data.locks().end() || row->second.shared() == membership::none)
+    fail("I1", key, fmt::format("{} trusts a member after fence {}, and the key is not shared", of.name(), one.fence));
+  return true;
+}
+
+void checker::read(const std::string& key, std::uint64_t fence) {
+  const auto& at = state_of(key);
+  if (fence < at.written)
+    fail("I1", key, fmt::format("a member after fence {} reads a write of fence {}", fence, at.written));
+}
+
+std::vector<member_row> checker::members(const std::string& key) const {
+  const auto at = server_.data.all_members().find(key);
+  return at == server_.data.all_members().end() ? std::vector<member_row>{} : at->second;
+}
+
+void checker::revoked(const std::string& key, const std::vector<member_row>& before) {
+  for (const auto& each : before) state_of(key).revoked.emplace_back(each, world_.now());
+}
+
+std::optional<moment> checker::shareable_since(std::string_view key, const key_state& at, const lock_mode& mode) const {
+  const auto row = server_.data.locks().find(key);
+  if (row == server_.data.locks().end() || row->second.shared() == membership::none) return std::nullopt;
+  const auto members = server_.data.all_members().find(key);
+  std::uint64_t units = 0;
+  if (members != server_.data.all_members().end()) {
+    for (const auto& each : members->second) units += each.units;
+  }
+  auto since = at.members_changed;
+  if (mode == exclusive) return units == 0 ? std::optional(since) : std::nullopt;
+  if (mode != dlock::shared && units + mode.units > mode.permits) return std::nullopt;
+  if (row->second.shared() != membership::closed) return since;
+  const bool writes =
+      std::any_of(at.writers.begin(), at.writers.end(), [](const process* each) { return !each->dead(); });
+  if (!writes) return std::max(since, at.writer_left);      // who closed it must have opened it
+  const auto age = server_.clock() - row->second.acquired;  // of the last closing
+  return std::max(since, world_.now() - age + closed_for.count());
+}
+
+void checker::writer_ends(const process& by, std::string_view key) {
+  auto& at = state_of(key);
+  at.writers.erase(std::find(at.writers.begin(), at.writers.end(), &by));
+  at.writer_left = world_.now();
+}
+
+const process* checker::longest_writer(const key_state& at, moment since, moment& waits) const {
+  const process* found = nullptr;
+  waits = 0;
+  if (plan_.has(hazard::several)) return found;
+  for (const auto& each : at.waiters) {
+    if (each.by->dead() || each.by->frozen()) continue;
+    // Behind a thread of its process that wants to be a member it does not ask.
+    auto begun = std::max({since, each.by->thawed_at(), world_.quiet_for_all_from(), at.found_by});
+    bool asks = true;
+    for (const auto& other : at.waiters) {
+      if (other.by != each.by) continue;
+      asks = asks && other.mode == exclusive;
+      begun = std::max(begun, other.since);
+    }
+    if (const auto left = at.left.find(each.by); left != at.left.end()) begun = std::max(begun, left->second);
+    if (!asks || world_.now() - begun <= waits) continue;
+    waits = world_.now() - begun;
+    found = each.by;
+  }
+  return found;
+}
+
+void checker::not_kept_from_members(std::string_view key, const key_state& at, const process* by) {
+  if (plan_.about != subject::shared || plan_.has(hazard::several)) return;
+  for (const auto& each : at.waiters) {
+    if (each.by->dead() || each.by->frozen() || (by != nullptr && each.by != by)) continue;
+    // Threads of one process get it in the order in which they came.
+    std::optional<moment> since = shareable_since(key, at, each.mode);
+    for (const auto& other : at.waiters) {
+      if (other.by != each.by || !since) continue;
+      const auto first = shareable_since(key, at, other.mode);
+      since = first ? std::optional(std::max({*since, *first, other.since})) : std::nullopt;
+    }
+    if (!since) continue;
+    if (const auto left = at.left.find(each.by); left != at.left.end()) since = std::max(*since, left->second);
+    const auto free = world_.now() - std::max({*since, each.since, each.by->thawed_at(), world_.quiet_for_all_from(),
+                                               at.forced_at + noticed_after, at.found_by});
+    if (free <= longest_free()) continue;
+    fail("liveness", key,
+         fmt::format("{} waits for {}, which it can have for {} ms, and nothing has failed", each.by->name(),
+                     each.mode == exclusive       ? "the exclusive lock"
+                     : each.mode == dlock::shared ? "a shared lock"
+                                                  : "a permit",
+                     free / millisecond));
   }
 }
 

@@ -38,6 +38,9 @@ class checker final : public history {
   void taken(const std::string& key, const lock_row& row, std::uint64_t fence) override;
   void joined(process& of, std::uint64_t wake_id) override { sleepers_[wake_id] = &of; }
   void passed_over(const std::string& key, std::uint64_t wake_id, std::uint64_t fence) override;
+  void shared(const std::string& key, const lock_row* before, const lock_row& row) override;
+  void member_joins(const std::string& key, const member_row& who, std::uint32_t permits) override;
+  void member_goes(const std::string& key, const member_row& who) override;
 
   // What the application does.
   /// A lease on that grant was handed out.
@@ -48,8 +51,11 @@ class checker final : public history {
   void loss_notified(const process& to, std::string_view key, std::uint64_t fence);
   /// A call waits for the key until wait_ends(). A key must not stay free while somebody waits for it and nothing
   /// fails.
-  void wait_begins(const process& by, std::string_view key);
-  void wait_ends(const process& by, std::string_view key, bool granted);
+  void wait_begins(const process& by, std::string_view key, const lock_mode& mode);
+  void wait_ends(const process& by, std::string_view key, const lock_mode& mode, bool granted);
+  /// A call asks for the exclusive lock, and may close the key to members meanwhile.
+  void writer_begins(const process& by, std::string_view key) { state_of(key).writers.push_back(&by); }
+  void writer_ends(const process& by, std::string_view key);
   /// A thread that holds these waits for another key from now on, until nest_ends(). `certain`: it releases none of
   /// them before, and nothing else does. For several keys: it may hold some of them while it waits for another.
   struct nest;
@@ -62,6 +68,8 @@ class checker final : public history {
   void nest_ends(nest& which, bool refused);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
+  /// It is read, by a member with that token.
+  void read(const std::string& key, std::uint64_t fence);
   /// An operator, of that process, begins to take a key away. A grant with an expiry of its own that has the key until
   /// force_done() may be freed in its holder's name while its holder trusts it: of that grant nothing is claimed any
   /// more.
@@ -70,12 +78,17 @@ class checker final : public history {
   /// A session was told to end, and nothing else: that all goes on as promised.
   void revoked(const std::string& key, std::uint64_t fence) { revoked_[key] = {fence, world_.now()}; }
   bool is_forced(const std::string& key, std::uint64_t fence) const;
+  std::vector<member_row> members(const std::string& key) const;
+  /// The sessions of all that were members of the key since then were told to end.
+  void revoked(const std::string& key, const std::vector<member_row>& before);
 
   /// Another program has the key's row locked for so long. Only then may the key stay free while others wait for it.
   void row_locked(const std::string& key, moment time);
   /// Somebody deletes the lock. The process that holds it is notified, and must know soon. Null: no process is known.
   process* deleted(const std::string& key, const lock_row& row);
 
+  void units_exceeded(const std::string& key, const member_row& who, std::uint64_t units, std::uint32_t permits,
+                      const char* which);
   /// When nothing is held any more, by live processes.
   void check_free(const std::map<id128, process*>& sessions_of);
   const std::map<id128, process*>& sessions() const noexcept { return sessions_of_; }
@@ -97,6 +110,7 @@ class checker final : public history {
   struct waiter {
     const process* by;
     moment since;
+    lock_mode mode;
   };
   struct passed {
     moment at;
@@ -113,8 +127,14 @@ class checker final : public history {
     moment found_by = 0;            // that it is free, though no release has said so, or its row is locked
     const process* last = nullptr;  // to which it was granted
     std::map<const process*, passed> passed_over{};
-    std::uint64_t last_fence = 0;  // that a release or a session's end freed
-    moment over_since = 0;         // from when on it could be taken, before that
+    std::uint64_t last_fence = 0;                          // that a release or a session's end freed
+    moment over_since = 0;                                 // from when on it could be taken, before that
+    moment members_changed = 0;                            // or it was opened or closed
+    moment opened = 0;                                     // to members
+    std::map<const process*, moment> left{};               // when a wait of that process ended last
+    std::vector<const process*> writers{};                 // each call that asks for the exclusive lock
+    moment writer_left = 0;                                // when the last of them ended
+    std::vector<std::pair<member_row, moment>> revoked{};  // members, and when
   };
   key_state& state_of(std::string_view key);
   struct forced_grant {
@@ -127,7 +147,23 @@ class checker final : public history {
   void force(std::string_view key, const id128& session, std::uint64_t nonce, std::uint64_t fence);
   /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any that no operator took away and that
   /// is not of that request.
-  process* trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request);
+  enum class those : std::uint8_t { all, writers };
+  process* trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request,
+                    those which = those::all);
+  /// Of a member.
+  process* trusting(std::string_view key, key_state& at, const member_row& of);
+  /// The units of all members whose leases are trusted, but of that one.
+  std::uint64_t trusted_units(std::string_view key, const key_state& at, const member_row& but) const;
+  /// Somebody else is going to have it, or to share it.
+  void nobody_relies_on(const std::string& key, key_state& at, const lock_row& before);
+  bool check_member(process& of, const engine::grant& one);
+  /// A key with members can be had at once in that mode since then; none: it can't.
+  std::optional<moment> shareable_since(std::string_view key, const key_state& at, const lock_mode& mode) const;
+  /// How long a writer has waited, at most, that must have closed the key if that is longer than longest_free(); null:
+  /// there is none.
+  const process* longest_writer(const key_state& at, moment since, moment& waits) const;
+  /// Those who wait have had the time to get it.
+  void not_kept_from_members(std::string_view key, const key_state& at, const process* by);
   /// Somebody else has it now, with that fence. `request`: in whose name; empty: in nobody's. `by_holder`: that passes
   /// it on.
   void changes_hands(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
@@ -135,7 +171,7 @@ class checker final : public history {
   /// A grant that was lost is freed now, by its own service: a margin after that at the earliest.
   void lost_for_a_margin(std::string_view key, const held& each);
   /// Somebody else gets the key now: who has lost it must know.
-  void must_know(std::string_view key, const key_state& at, std::string_view request);
+  void must_know(std::string_view key, const key_state& at, std::string_view request, those which = those::all);
   /// How long a key may be free while somebody waits for it and nothing fails.
   moment longest_free() const noexcept;
   /// How much longer because of processes that stand still, or did so since then: each costs the others one turn.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/database.hpp"
 
+#include "stores/sql/shared_keys.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -476,6 +478,68 @@ bool database::leave_position(const std::string& key, std::uint64_t position, mo
   }
   free(found->second, clock);
   return true;
+}
+
+// ---- members --------------------------------------------------------------------------------------------------------
+
+membership lock_row::shared() const noexcept {
+  if (!stores::sql::shared_keys::is_shared(session)) return membership::none;
+  constexpr std::size_t word = sizeof "dlock:" - 1;  // of the id: "open", or "closed"
+  return session.bytes[word] == 'o' ? membership::open : membership::closed;
+}
+
+void database::add_lock(const std::string& key, lock_row row) {
+  if (observer != nullptr) observer->shared(key, nullptr, row);
+  mark(row);
+  locks_[key] = std::move(row);
+}
+
+void database::change_lock(const std::string& key, lock_row& row, lock_row to, const request& by) {
+  if (observer != nullptr && to.session && to.shared() == membership::none) {
+    observer->granted(by, &row, to.fence);
+  } else if (observer != nullptr) {
+    observer->shared(key, &row, to);
+  }
+  row = std::move(to);
+  mark(row);
+}
+
+bool database::add_member(const std::string& key, const member_row& who, std::uint32_t permits) {
+  auto& all = members_[key];
+  const bool there = std::any_of(all.begin(), all.end(), [&](const member_row& each) {
+    return each.session == who.session && each.nonce == who.nonce;
+  });
+  if (there) return false;
+  if (observer != nullptr) observer->member_joins(key, who, permits);
+  all.push_back(who);
+  return true;
+}
+
+bool database::remove_members(const std::function<bool(const std::string& key, const member_row& who)>& which) {
+  bool any = false;
+  for (auto& [key, all] : members_) {
+    for (std::size_t i = 0; i < all.size();) {
+      if (!which(key, all[i])) {
+        ++i;
+        continue;
+      }
+      if (observer != nullptr) observer->member_goes(key, all[i]);
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+      any = true;
+    }
+  }
+  return any;
+}
+
+std::vector<member_row> database::living_members(std::string_view key, moment clock) const {
+  std::vector<member_row> found;
+  const auto at = members_.find(key);
+  if (at == members_.end()) return found;
+  std::copy_if(at->second.begin(), at->second.end(), std::back_inserter(found), [&](const member_row& each) {
+    const auto session = sessions_.find(each.session);
+    return session != sessions_.end() && session->second.expires > clock;
+  });
+  return found;
 }
 
 // ---- operators and clean-up -----------------------------------------------------------------------------------------

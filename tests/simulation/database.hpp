@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,10 +41,22 @@ struct lock_row {
   std::uint64_t position = 0;         ///< of the queue, if that was granted the row and no take has come for it
   moment changed = 0;                 ///< when it was granted or freed, in the time of the world
   std::uint64_t locked_by = 0;        ///< connection of the transaction that has the row lock; 0: none
+  std::uint64_t closings = 0;         ///< the column `verifies`: how often the key was closed to members
 
   bool held() const noexcept { return session || !foreign.empty(); }
   /// Whether its own expiry has passed at that time: of a column, when now() in whole seconds is greater.
   bool passed(moment clock) const noexcept;
+  /// Whether readers and holders of permits share it.
+  membership shared() const noexcept;
+};
+
+/// A reader, or a holder of permits.
+struct member_row {
+  id128 session{};
+  std::uint64_t nonce = 0;
+  std::uint32_t units = 0;
+  std::uint64_t fence = 0;
+  moment joined = 0;
 };
 
 struct session_row {
@@ -84,6 +97,13 @@ class history {
   virtual void joined(process& of, std::uint64_t wake_id) = 0;
   /// Another process deletes the row of that one in the waiter table. It has seen the key free, with that fence.
   virtual void passed_over(const std::string& key, std::uint64_t wake_id, std::uint64_t fence) = 0;
+  /// The key is opened to members, closed to new ones, or freed because it has none. `row`: how it is from now on;
+  /// `before` is null if it was not there.
+  virtual void shared(const std::string& key, const lock_row* before, const lock_row& row) = 0;
+  /// Somebody becomes a member. `permits`: of how many units in all; 0: of any number.
+  virtual void member_joins(const std::string& key, const member_row& who, std::uint32_t permits) = 0;
+  /// A member leaves, or is removed: it is still there.
+  virtual void member_goes(const std::string& key, const member_row& who) = 0;
 
  protected:
   ~history() = default;
@@ -95,6 +115,14 @@ class database {
  public:
   using rows = std::map<std::string, lock_row, std::less<>>;
   using sessions = std::map<id128, session_row>;
+  using members = std::map<std::string, std::vector<member_row>, std::less<>>;
+
+  /// The tables as they were.
+  struct snapshot {
+    rows locks{};
+    sessions session_rows{};
+    members member_rows{};
+  };
 
   /// What a statement knows besides the rows as they are.
   struct view {
@@ -127,6 +155,20 @@ class database {
   /// The client has left that position. True: it had the key, which is free now.
   bool leave_position(const std::string& key, std::uint64_t position, moment clock);
 
+  // What statements about members do (sql_execution.hpp).
+  snapshot all() const { return {locks_, sessions_, members_}; }
+  void add_lock(const std::string& key, lock_row row);
+  /// `by`: the request that this grants, if it does.
+  void change_lock(const std::string& key, lock_row& row, lock_row to, const request& by);
+  /// False: it is a member already.
+  bool add_member(const std::string& key, const member_row& who, std::uint32_t permits);
+  /// False: none of them is one to be removed.
+  bool remove_members(const std::function<bool(const std::string& key, const member_row& who)>& which);
+  const members& all_members() const noexcept { return members_; }
+  std::uint64_t floor() const noexcept { return floor_; }
+  /// Members of sessions that are alive.
+  std::vector<member_row> living_members(std::string_view key, moment clock) const;
+
   // What operators and clean-up ask.
   std::optional<holder_info> describe(const std::string& key, moment clock) const;
   bool revoke(std::string_view key);
@@ -143,11 +185,13 @@ class database {
   const rows& locks() const noexcept { return locks_; }
   rows& locks() noexcept { return locks_; }
   const sessions& all_sessions() const noexcept { return sessions_; }
+  sessions& all_sessions() noexcept { return sessions_; }
 
   mistake wrong = mistake::none;
   store_traits traits{};
   history* observer = nullptr;
   const world* in = nullptr;  ///< null: there is no other time than the statements'
+  bool sets_in_order = true;  ///< as MySQL: an assignment of an UPDATE sees those before it
 
  private:
   reply grant(lock_row& row, const request& q, const view& by, const lock_row* before);
@@ -171,6 +215,7 @@ class database {
 
   rows locks_{};
   sessions sessions_{};
+  members members_{};
   std::map<id128, moment> ended_{};  // those that are gone, and when they ended
   std::uint64_t floor_ = 0;
   std::uint64_t last_fence_ = 0;  // where there is one row of numbers for all keys

@@ -40,6 +40,20 @@ enum class mistake : std::uint8_t {
   dead_waiter_first,        ///< others wait for a process that is no more to take its turn
   dead_waiter_woken,        ///< a release wakes the first of the waiter table, though its connection is no more
   passed_over_until_woken,  ///< a waiter that was passed over comes first again at the next release
+  // Of statements about members (sql_mistakes.cpp):
+  join_ignores_closing,    ///< a member may join a key that was closed
+  members_ignored,         ///< neither a writer's poll nor its take looks at members
+  permits_not_locked,      ///< a join counts the units by a view from before the row lock
+  own_units_forgotten,     ///< a join counts the units of the others alone
+  living_members_removed,  ///< if a session is gone, all members of the key are removed
+  left_by_key_alone,       ///< a member that leaves removes all members of the key
+  left_by_session_alone,   ///< a member that leaves removes all of its session
+  closing_never_lapses,    ///< what a caller has closed that is no more stays closed
+  closing_lapses_at_once,  ///< whoever wants to join opens a key again that was just closed
+  writer_without_fence,    ///< the take of a closed key leaves the fence
+  member_without_token,    ///< a member gets a token below that of the last writer
+  shared_floor_forgotten,  ///< the first use of a key by a member does not read the floor
+  expiry_of_members_left,  ///< the take of a closed key leaves the expiry that never comes
 };
 
 struct mistake_name {
@@ -76,6 +90,19 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::dead_waiter_first, "dead_waiter_first"},
     mistake_name{mistake::dead_waiter_woken, "dead_waiter_woken"},
     mistake_name{mistake::passed_over_until_woken, "passed_over_until_woken", subject::stops},
+    mistake_name{mistake::join_ignores_closing, "join_ignores_closing", subject::shared},
+    mistake_name{mistake::members_ignored, "members_ignored", subject::shared},
+    mistake_name{mistake::permits_not_locked, "permits_not_locked", subject::shared},
+    mistake_name{mistake::own_units_forgotten, "own_units_forgotten", subject::shared},
+    mistake_name{mistake::living_members_removed, "living_members_removed", subject::shared},
+    mistake_name{mistake::left_by_key_alone, "left_by_key_alone", subject::shared},
+    mistake_name{mistake::left_by_session_alone, "left_by_session_alone", subject::shared},
+    mistake_name{mistake::closing_never_lapses, "closing_never_lapses", subject::shared},
+    mistake_name{mistake::closing_lapses_at_once, "closing_lapses_at_once", subject::shared},
+    mistake_name{mistake::writer_without_fence, "writer_without_fence", subject::shared},
+    mistake_name{mistake::member_without_token, "member_without_token", subject::shared},
+    mistake_name{mistake::shared_floor_forgotten, "shared_floor_forgotten", subject::shared},
+    mistake_name{mistake::expiry_of_members_left, "expiry_of_members_left", subject::shared},
 };
 
 }  // namespace dlock::simulation

@@ -90,6 +90,7 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
     case subject::everything: break;
     case subject::cycles: made.be_about_cycles(chance); break;
     case subject::lingering: made.be_about_lingering(chance); break;
+    case subject::shared: made.be_about_shared(chance); break;
     case subject::stops: made.be_about_stops(chance); break;
   }
   made.hazards &= may.hazards;
@@ -136,6 +137,28 @@ void plan::be_about_lingering(random_source& chance) {
   kind = store_kind::waiter_table;
   in_order = take_waits = false;
   keys = static_cast<unsigned>(chance.between(1, 4));
+}
+
+/// Few keys, which all processes take in all modes, and all that ends a session, a lease or a wait. In some runs
+/// nothing fails, so that nothing excuses a call that waits for long.
+void plan::be_about_shared(random_source& chance) {
+  hazards = some_of(
+      {{hazard::slow_statements, 30}, {hazard::lost_replies, 40}, {hazard::ghosts, 40},     {hazard::hangs, 20},
+       {hazard::refusals, 20},        {hazard::kills, 30},        {hazard::restarts, 20},   {hazard::failovers, 10},
+       {hazard::freezes, 30},         {hazard::crashes, 30},      {hazard::drift, 50},      {hazard::late_threads, 20},
+       {hazard::transactions, 20},    {hazard::several, 10},      {hazard::limits, 30},     {hazard::asynchronous, 30},
+       {hazard::cancels, 40},         {hazard::closes, 30},       {hazard::force, 30},      {hazard::cleanup, 30},
+       {hazard::contention, 20},      {hazard::abandoned, 10},    {hazard::long_holds, 20}, {hazard::clock_steps, 20},
+       {hazard::long_waits, 40},      {hazard::distances, 20},    {hazard::reentry, 10}},
+      chance);
+  if (chance.chance(300'000)) hazards &= ~fault_hazards;
+  kind = store_kind::lease_table;  // whose waiters poll: how members wake waiters is not simulated
+  in_order = take_waits = false;
+  processes = static_cast<unsigned>(chance.between(2, 4));
+  threads = static_cast<unsigned>(chance.between(1, 5));
+  keys = static_cast<unsigned>(chance.between(1, 3));
+  rounds = static_cast<unsigned>(chance.between(30, 100));
+  connections = static_cast<unsigned>(chance.between(2, 4));
 }
 
 /// Several processes that wait for few keys, by the waiter table.

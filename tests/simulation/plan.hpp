@@ -125,6 +125,7 @@ enum class subject : std::uint8_t {
   everything,
   cycles,     ///< nested waits that end early while others begin: what looks like a deadlock cycle may be none
   lingering,  ///< keys that stay with a process between two leases
+  shared,     ///< readers, writers, and holders of permits
   stops,      ///< processes that stand still while they wait, and nothing else that fails: they excuse no other delay
 };
 struct subject_name {
@@ -132,9 +133,8 @@ struct subject_name {
   std::string_view name;
 };
 inline constexpr std::array subject_names{
-    subject_name{subject::everything, "everything"},
-    subject_name{subject::cycles, "cycles"},
-    subject_name{subject::lingering, "lingering"},
+    subject_name{subject::everything, "everything"}, subject_name{subject::cycles, "cycles"},
+    subject_name{subject::lingering, "lingering"},   subject_name{subject::shared, "shared"},
     subject_name{subject::stops, "stops"},
 };
 
@@ -172,6 +172,7 @@ struct plan {
   capabilities caps() const noexcept {
     auto made = traits_of(kind).caps;
     made.lingers = about == subject::lingering;
+    made.shares = about == subject::shared;
     return made;
   }
   /// Waiters that don't run are passed over. In all other runs they keep the key from those behind them, as they did
@@ -187,6 +188,7 @@ struct plan {
  private:
   void be_about_cycles(random_source& chance);
   void be_about_lingering(random_source& chance);
+  void be_about_shared(random_source& chance);
   void be_about_stops(random_source& chance);
 };
 

@@ -40,6 +40,7 @@ class run {
   void settle();
   void prove_taken_over();
   void prove_fair();
+  void prove_writers();
   void try_keys();
   void bury();
   process& any_process() { return *processes_[world_.random.below(processes_.size())]; }
@@ -66,6 +67,7 @@ run::run(const plan& how, mistake wrong, bool with_story)
   bytes_come_from(&bytes_);
   world_.story.wanted = with_story;
   server_.data.wrong = server_.waiters.wrong = wrong;
+  server_.data.sets_in_order = how.seed % 2 == 0;
   make_keys();
   server_.locked = [this](const std::string& key, moment time) { checker_.row_locked(key, time); };
   server_.deleted = [this](const std::string& key, const lock_row& row) {
@@ -228,7 +230,7 @@ void run::settle() {
     each->prove_alive();
     if (!until_idle(600 * second, "a thread waits for a key that is free")) return;
   }
-  if (world_.random.chance(300'000)) prove_fair();
+  if (world_.random.chance(300'000)) plan_.about == subject::shared ? prove_writers() : prove_fair();
   if (world_.failed()) return;
   if (world_.random.chance(200'000)) prove_taken_over();
   if (world_.failed()) return;
@@ -256,9 +258,17 @@ void run::prove_taken_over() {
   auto& dies = all[0]->of();
   bool holds = false;
   moment death = 0;
-  all[0]->hold_until_killed(some, holds);
+  auto dies_as = exclusive, follows_as = exclusive;
+  if (plan_.about == subject::shared) {
+    const auto permits = static_cast<std::uint32_t>(world_.random.between(1, 3));
+    const auto which = world_.random.below(4);
+    dies_as = which == 0 ? exclusive : which == 1 ? shared : one_of(permits, permits);
+    if (which == 0 && world_.random.chance(500'000)) follows_as = shared;
+    if (which == 2) follows_as = one_of(permits);
+  }
+  all[0]->hold_until_killed(some, dies_as, holds);
   if (!world_.run([&] { return holds; }, world_.now() + 100 * second)) return;
-  for (const auto* each : some) all[1]->inherit(*each, death);
+  for (const auto* each : some) all[1]->inherit(*each, follows_as, death);
   world_.run([] { return false; }, world_.now() + world_.random.between(1'000, 3 * second / 2));
   if (world_.failed()) return;
   world_.tell(dies.name(), [] { return std::string("is killed"); });
@@ -280,7 +290,7 @@ void run::prove_fair() {
   std::vector<application::contestant> of(all.size());
   constexpr std::array<moment, 3> holds{2'000, 10'000, 40'000};
   const auto hold = holds[world_.random.below(holds.size())];
-  for (std::size_t i = 0; i < all.size(); ++i) all[i]->contest(key, begun + 10 * second, hold, of[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i]->contest(key, exclusive, begun + 10 * second, hold, of[i]);
   if (!until_idle(100 * second, "a thread that takes a key again and again does not end")) return;
   // A named lock shows no grant and counts no waiters, so a process farther than two others may not get it at all
   // (docs/mysql-schemes.md).
@@ -305,8 +315,36 @@ void run::prove_fair() {
   }
 }
 
+/// A writer has its turn beside readers and holders of permits that come and go in all other processes. It closes the
+/// key at its first poll; then it waits for those that are there, whose neighbours may enter for local_readers::tenure,
+/// and for one pause of its own.
+void run::prove_writers() {
+  std::vector<application*> all;
+  for (const auto& each : applications_) {
+    if (!each->of().dead()) all.push_back(each.get());
+  }
+  if (all.size() < 2) return;
+  const auto& key = scene_.keys[world_.random.below(scene_.keys.size())];
+  const auto until = world_.now() + 10 * second;
+  constexpr std::array<moment, 3> holds{2'000, 10'000, 40'000};
+  const auto hold = holds[world_.random.below(holds.size())];
+  constexpr std::array modes{shared, shared, shared, one_of(3), one_of(2, 2)};
+  std::vector<application::contestant> of(1 + modes.size() * (all.size() - 1));
+  all[0]->contest(key, exclusive, until, hold, of[0]);
+  for (std::size_t i = 1; i < of.size(); ++i)
+    all[1 + (i - 1) / modes.size()]->contest(key, modes[(i - 1) % modes.size()], until, hold, of[i]);
+  if (!until_idle(100 * second, "a thread that takes a key again and again does not end")) return;
+  constexpr moment pauses = 300 * millisecond, tenure = 20 * millisecond;
+  const auto bound = pauses + tenure + 4 * hold + 100 * plan_.longest_travel();
+  if (of[0].longest <= bound) return;
+  world_.fail(fmt::format("fairness: key {}: the writer {} waits {} ms for it while readers come and go", key.view(),
+                          all[0]->of().name(), of[0].longest / millisecond));
+}
+
 /// I4: a newcomer gets each key.
 void run::try_keys() {
+  std::vector<lock_mode> modes{exclusive};
+  if (plan_.about == subject::shared) modes.insert(modes.end(), {shared, one_of(1), exclusive});
   add_process();
   auto& last = *processes_.back();
   bool done = false;
@@ -314,12 +352,15 @@ void run::try_keys() {
     const auto where = std::make_shared<simulated_store>(network_, last);
     lock_service locks(where, {.cleanup_interval = std::chrono::milliseconds{0}, .time = &last});
     for (const auto& key : scene_.keys) {
-      try {
-        auto held = locks.acquire(
-            key, applications_.back()->fit({.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}}, {key}));
-        held.release();
-      } catch (const error& failed) {
-        world_.fail(fmt::format("I4: key {}: nobody can have it any more: {}", key.view(), failed.what()));
+      for (const auto& mode : modes) {
+        try {
+          auto held = locks.acquire(
+              key, applications_.back()->fit(
+                       {.ttl = std::chrono::seconds{1}, .wait = std::chrono::seconds{20}, .mode = mode}, {key}));
+          held.release();
+        } catch (const error& failed) {
+          world_.fail(fmt::format("I4: key {}: nobody can have it any more: {}", key.view(), failed.what()));
+        }
       }
     }
     done = true;

@@ -38,6 +38,7 @@ void job::begin_anew() {
   expected.clear();
   rows.clear();
   other = nullptr;
+  text = {};
   sessions_then.reset();
   what = kind::keyed;
   begun = done = gave_up_waiting = false;
@@ -45,7 +46,7 @@ void job::begin_anew() {
 
 void job::leave() {
   sender = nullptr;
-  if (done || what == kind::other) return;
+  if (done || what == kind::other || what == kind::text) return;
   if (what == kind::session) {
     record.host = record.label = {};
     return;
@@ -139,10 +140,19 @@ void server::arrive(const std::shared_ptr<job>& one) {
   world_.mix(one->connection);
   for (const auto& each : one->asks) trace(world_, each);
   if (one->what == job::kind::session) trace(world_, one->action, one->record);
-  const auto stall = stall_of(*one);
+  auto stall = stall_of(*one);
+  if (stall > 0) {
+    ++faults;
+    world_.disturb(stall + 5 * second);
+  }
+  if (one->what == job::kind::text) {
+    trace(world_, one->text);
+    if (one->text.what->reads_unlocked) {
+      one->text.then = std::make_shared<const database::snapshot>(data.all());
+      stall += world_.random.between(1, 50);
+    }
+  }
   if (stall == 0) return execute(one);
-  ++faults;
-  world_.disturb(stall + 5 * second);
   if (one->what == job::kind::keyed && one->asks.front().action == verb::take_over)
     one->sessions_then = data.all_sessions();
   one->itself = one;
@@ -155,6 +165,7 @@ bool server::is_locked(const request& q) const {
 }
 
 bool server::waits_for_lock(const job& one) {
+  if (any_locked_ && one.what == job::kind::text) return is_locked({.resource = sql::locked_key(one.text)});
   if (!any_locked_ || one.what != job::kind::keyed || one.asks.front().action == verb::poll) return false;
   return std::any_of(one.asks.begin(), one.asks.end(), [&](const request& q) { return is_locked(q); });
 }
@@ -176,6 +187,11 @@ void server::run_but(job& one, const std::function<bool(std::size_t)>& fails) {
 
 /// Those that meet a locked row, or all, are told so. False: they wait for it.
 bool server::fail_contended(job& one) {
+  if (one.what == job::kind::text) {
+    if (one.if_locked == row_wait::accept && !one.gave_up_waiting) return false;
+    one.answers.front() = contended();
+    return true;
+  }
   const auto& asked = one.asks.front();
   const bool alone = one.asks.size() == 1;
   const bool waits =
@@ -237,6 +253,17 @@ void server::pass_over(const std::string& key, const waiter_table::row& first, s
   waiters.pass_over(key, first);
 }
 
+/// A deadlock may fail a statement that locks rows.
+void server::execute_text(job& one) {
+  const bool reads = one.text.what->what == sql::statement::kind::select;
+  if (!reads && !calm && plan_.has(hazard::contention) && world_.random.chance(2'000)) {
+    world_.disturb(2 * second);
+    one.answers.front() = contended();
+    return;
+  }
+  one.answers.front() = sql::execute(one.text, data, one.clock);
+}
+
 void server::execute(const std::shared_ptr<job>& one) {
   if (one->done || !up_ || !connections_.contains(one->connection)) return;
   // A statement that has waited since before the clock was set back is not promised anything (docs/guarantees.md).
@@ -257,6 +284,8 @@ void server::execute(const std::shared_ptr<job>& one) {
     }
     notify_of(*one);
     look_for_waiters(*one);
+  } else if (one->what == job::kind::text) {
+    execute_text(*one);
   } else if (one->what == job::kind::session) {
     end_own_session(*one);
   } else {

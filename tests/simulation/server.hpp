@@ -15,6 +15,7 @@
 #include "dlock/store_interface/store_types.hpp"
 #include "simulation/database.hpp"
 #include "simulation/plan.hpp"
+#include "simulation/sql_execution.hpp"
 #include "simulation/waiter_table.hpp"
 #include "simulation/world.hpp"
 
@@ -43,7 +44,7 @@ class server;
 
 /// What was sent to the server on one connection: it lives there whatever becomes of who sent it.
 struct job final : sleeper {
-  enum class kind : std::uint8_t { keyed, session, other };
+  enum class kind : std::uint8_t { keyed, session, text, other };
 
   std::uint64_t connection = 0;
   kind what = kind::keyed;
@@ -57,8 +58,10 @@ struct job final : sleeper {
   session_verb action{};
   session_record record{};
   std::function<reply(moment clock)> other{};
-  std::uint64_t wake_id = 0;             ///< of the process, in the waiter table
-  std::vector<std::uint64_t> to_wake{};  ///< the wake ids that its sender must ring, one for each request; 0: none
+  sql::call text{};                       ///< SQL, about members
+  row_wait if_locked = row_wait::accept;  ///< of that
+  std::uint64_t wake_id = 0;              ///< of the process, in the waiter table
+  std::vector<std::uint64_t> to_wake{};   ///< the wake ids that its sender must ring, one for each request; 0: none
   /// For each request, the waiter that must have the key first: its sender wakes it, or passes it over.
   std::vector<std::optional<waiter_table::row>> first{};
 
@@ -179,6 +182,7 @@ class server {
  private:
   bool is_locked(const request& q) const;
   bool waits_for_lock(const job& one);
+  void execute_text(job& one);
   /// A key may be free. How many connections hear of it.
   unsigned publish(const std::string& key);
   void notify_of(job& one);

@@ -17,9 +17,9 @@ using namespace dlock::simulation;
 constexpr auto to_the_end = std::uint64_t{1'000'000};
 
 /// The first seed that fails with it; 0: none up to that.
-std::uint64_t finds(mistake wrong, std::uint64_t last) {
+std::uint64_t finds(mistake wrong, std::uint64_t last, subject about = subject::everything) {
   for (std::uint64_t seed = 1; seed <= last; ++seed) {
-    if (!simulate(plan::of(seed), wrong).failure.empty()) return seed;
+    if (!simulate(plan::of(seed, {.about = about}), wrong).failure.empty()) return seed;
   }
   return 0;
 }
@@ -43,9 +43,9 @@ TEST_CASE("simulation: clusters by chance keep what is promised, whatever befall
   CHECK(faults > 1'000);
 }
 
-TEST_CASE("simulation: nested waits that are cancelled, and waiters that stand still, break no promise",
+TEST_CASE("simulation: nested waits that are cancelled, shared keys, and waiters that stand still, break no promise",
           "[simulation]") {
-  const auto about = GENERATE(subject::cycles, subject::stops);
+  const auto about = GENERATE(subject::cycles, subject::shared, subject::stops);
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const auto how = plan::of(seed, {.about = about});
     INFO(how.describe());
@@ -76,6 +76,15 @@ TEST_CASE("simulation: a mistake of the store is found", "[simulation]") {
                mistake::fence_not_raised, mistake::min_hold_kept, mistake::batch_mixed_up, mistake::batch_of_one);
   CAPTURE(static_cast<int>(wrong));
   CHECK(finds(wrong, 200) > 0);
+}
+
+TEST_CASE("simulation: a mistake in a statement about members is found", "[simulation]") {
+  const auto wrong =
+      GENERATE(mistake::join_ignores_closing, mistake::members_ignored, mistake::permits_not_locked,
+               mistake::own_units_forgotten, mistake::left_by_key_alone, mistake::left_by_session_alone,
+               mistake::closing_lapses_at_once, mistake::writer_without_fence, mistake::member_without_token);
+  CAPTURE(static_cast<int>(wrong));
+  CHECK(finds(wrong, 200, subject::shared) > 0);
 }
 
 TEST_CASE("simulation: waiters that stand still delay the others once, and a mistake in that is found",

@@ -3,8 +3,10 @@
 
 #include "dlock/store_interface/linger_bell.hpp"
 #include "simulation/registered_waiters.hpp"
+#include "simulation/sql_mistakes.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace dlock::simulation {
@@ -22,6 +24,33 @@ reply answer_of(outcome what, const fault& why) {
   made.result = what;
   made.why = why;
   return made;
+}
+
+/// The words of the simulated tables' SQL.
+stores::sql::table_names simulated_names() {
+  auto names = stores::sql::make_table_names("dlock_", '"');
+  names.add_text("now", "NOW");
+  names.add_text("only_primary", "");
+  names.add_text("returning", "");
+  names.add_text("unverified", ", " + *names.find("lock.verified_by") + " = 0");
+  names.add_text("next_fence", "RETURNED(" + *names.find("lock.fence") + " + 1)");
+  names.add_text("first_fence", "RETURNED(" + *names.find("floor.fence") + " + 1)");
+  names.add_text("lock_floor", "");
+  return names;
+}
+constexpr stores::sql::member_words simulated_words{.same_fence = "RETURNED(l.{lock.fence})",
+                                                    .lock_row = "FOR UPDATE",
+                                                    .share_row = "LOCK IN SHARE MODE",
+                                                    .verify = ""};
+
+/// Each text is parsed once.
+std::shared_ptr<const sql::statement> parsed(const std::string& text, mistake wrong) {
+  static std::map<std::string, std::shared_ptr<const sql::statement>> all;
+  static mistake of_all = wrong;
+  if (std::exchange(of_all, wrong) != wrong) all.clear();
+  auto& known = all[text];
+  if (known == nullptr) known = std::make_shared<const sql::statement>(sql::parse(with_mistake(text, wrong)));
+  return known;
 }
 
 }  // namespace
@@ -142,6 +171,50 @@ bool simulated_connection::execute(const std::shared_ptr<job>& what) {
   return usable_;
 }
 
+/// As the code sees it that is the same for all databases.
+class sql_connection_of_store final : public stores::sql::sql_connection {
+ public:
+  sql_connection_of_store(simulated_store& store, connection& on) : store_(store), on_(on) {}
+
+  void interrupt() noexcept override { on_.interrupt(); }
+  bool usable() const noexcept override { return on_.usable(); }
+  const connection_identity& identity() const noexcept override { return on_.identity(); }
+  stores::sql::row_locks locks() const noexcept override { return stores::sql::row_locks::waited_for; }
+  reply read(const stores::sql::sql_text& statement, stores::sql::sql_values values,
+             stores::sql::sql_rows& rows) override {
+    return store_.send(on_, statement, values, &rows);
+  }
+  reply change(const stores::sql::sql_text& statement, stores::sql::sql_values values) override {
+    return store_.send(on_, statement, values, nullptr);
+  }
+  reply transact(stores::sql::body_ref changes) override { return changes(); }
+  reply attempt(const char*, stores::sql::body_ref verb) noexcept override { return verb(); }
+
+ private:
+  simulated_store& store_;
+  connection& on_;
+};
+
+reply simulated_store::send(connection& on, const stores::sql::sql_text& text, stores::sql::sql_values values,
+                            stores::sql::sql_rows* rows) {
+  auto& with = static_cast<simulated_connection&>(on);
+  if (!with.usable()) return answer_of(outcome::failed, broken());
+  auto sent = by_.take_job();
+  sent->what = job::kind::text;
+  try {
+    sent->text.what = parsed(text.sql, by_.to().data.wrong);
+  } catch (const std::logic_error& unknown) {
+    by_.in().fail(unknown.what());
+    return {.why = {.text = unknown.what()}};
+  }
+  for (const auto& [name, what] : values) sent->text.values.emplace(name, sql::value_of(what));
+  sent->if_locked = text.if_locked;
+  sent->answers.resize(1);
+  if (!with.execute(sent)) return answer_of(outcome::unknown, broken());
+  if (rows != nullptr) *rows = std::move(sent->text.rows);
+  return std::move(sent->answers.front());
+}
+
 // ---- the network ----------------------------------------------------------------------------------------------------
 
 network::network(world& in, server& to, const plan& how) : world_(in), server_(to), plan_(how) {
@@ -225,6 +298,8 @@ bool network::hits(hazard what, std::uint64_t ppm) noexcept {
 
 simulated_store::simulated_store(network& by, process& of)
     : by_(by), process_(of), caps_(by.how().caps()), turns_(std::make_shared<turns_of_others>()), known_(by.to(), of) {
+  if (caps_.shares)
+    shared_ = std::make_unique<stores::sql::shared_keys>(simulated_names(), simulated_words, std::string_view(), false);
   if (caps_.wakes_one()) {
     subscriber_ = std::make_shared<registered_waiters>(by, of, turns_);
   } else if (!caps_.tells_free()) {
@@ -320,6 +395,12 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     process_.sleep(by_.travel(process_));
     return answer_all(outcome::failed);
   }
+  sql_connection_of_store sql(*this, on);
+  if (shared_ != nullptr && requests.size() == 1 && requests[0].action != verb::poll &&
+      stores::sql::shared_keys::concerns(requests[0])) {
+    replies[0] = shared_->execute(sql, requests[0]);
+    return;
+  }
   const bool apart = requests.size() > 1 && (by_.how().has(hazard::one_by_one) || requests.front().in_order);
   const std::size_t step = apart ? 1 : requests.size();
   for (std::size_t from = 0; from < requests.size(); from += step) {
@@ -350,6 +431,13 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     for (std::size_t i = 0; i < first.size(); ++i) {
       auto& holder = replies[from + i].holder;
       if (first[i]) holder.others_first = others_first(on, part[i], holder.fence, std::move(first[i]));
+    }
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      auto& answer = replies[from + i];
+      if (shared_ != nullptr && part[i].action == verb::poll &&
+          stores::sql::shared_keys::is_shared(answer.holder.holder)) {
+        shared_->look(sql, part[i], answer);
+      }
     }
     for (std::size_t i = 0; i < part.size(); ++i) known_.answered(part[i], replies[from + i]);
   }
@@ -449,7 +537,13 @@ reply simulated_store::inspect(connection& on, const request& key, std::vector<h
     return answer;
   });
   if (made.result == outcome::yes && *info) found.push_back(**info);
-  return made;
+  return made.result == outcome::yes ? name_members(on, found, made) : made;
+}
+
+reply simulated_store::name_members(connection& on, std::vector<holder_info>& found, const reply& before) {
+  if (shared_ == nullptr) return before;
+  sql_connection_of_store sql(*this, on);
+  return shared_->name_members(sql, found);
 }
 
 reply simulated_store::list(connection& on, std::string_view after, std::size_t limit,
@@ -465,25 +559,35 @@ reply simulated_store::list(connection& on, std::string_view after, std::size_t 
     answer.result = outcome::yes;
     return answer;
   });
+  if (made.result != outcome::yes) return made;
+  made = name_members(on, *all, made);
   if (made.result == outcome::yes) found.insert(found.end(), all->begin(), all->end());
   return made;
 }
 
 reply simulated_store::revoke(connection& on, const request& key) noexcept {
-  return ask(on, [this, text = std::string(key.resource)](moment) {
+  auto made = ask(on, [this, text = std::string(key.resource)](moment) {
     reply answer;
     answer.result = by_.to().data.revoke(text) ? outcome::yes : outcome::no;
     return answer;
   });
+  if (shared_ == nullptr || made.result != outcome::no) return made;
+  sql_connection_of_store sql(*this, on);
+  return shared_->revoke(sql, key.resource);
 }
 
 reply simulated_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
-  return ask(on, [this, idle, limit](moment clock) {
+  auto made = ask(on, [this, idle, limit](moment clock) {
     reply answer;
     answer.result = outcome::yes;
     answer.fence = by_.to().data.cleanup(idle.count(), limit, clock);
     return answer;
   });
+  if (shared_ == nullptr || made.result != outcome::yes) return made;
+  sql_connection_of_store sql(*this, on);
+  auto members = shared_->clean(sql, idle, limit);
+  members.fence += made.fence;
+  return members;
 }
 
 // ---- transactions of the application's ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "simulation/notifications.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
+#include "stores/sql/shared_keys.hpp"
 
 namespace dlock::simulation {
 
@@ -119,7 +120,13 @@ class simulated_store final : public store,
   std::size_t watches() const noexcept { return subscriber_ != nullptr ? subscriber_->watches() : 0; }
 
  private:
+  friend class sql_connection_of_store;
   reply ask(connection& on, std::function<reply(moment)> what);
+  /// Puts the members of a key in the place of what its row names.
+  reply name_members(connection& on, std::vector<holder_info>& found, const reply& before);
+  /// Sends SQL.
+  reply send(connection& on, const stores::sql::sql_text& text, stores::sql::sql_values values,
+             stores::sql::sql_rows* rows);
   /// Wakes those waiters, each by a statement more. How many.
   unsigned wake(connection& on, std::uint64_t wake_id);
   /// See request::wake of a poll.
@@ -134,6 +141,7 @@ class simulated_store final : public store,
   const std::shared_ptr<turns_of_others> turns_;
   std::shared_ptr<subscriber> subscriber_{};
   known_waiters known_;
+  std::unique_ptr<stores::sql::shared_keys> shared_{};
   std::vector<store_listener*> listeners_{};
 };
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
+#include <variant>
 
 namespace dlock::simulation {
 
@@ -57,6 +59,16 @@ void trace(world& in, const reply& answer) noexcept {
   trace(in, answer.holder);
   in.mix(static_cast<std::uint64_t>(answer.why.native));
   in.mix(answer.waiters);
+}
+
+void trace(world& in, const sql::call& statement) noexcept {
+  in.mix(static_cast<std::uint64_t>(statement.what->what));
+  trace(in, statement.what->table);
+  for (const auto& [name, what] : statement.values) {
+    trace(in, name);
+    if (const auto* const number = std::get_if<std::int64_t>(&what)) in.mix(static_cast<std::uint64_t>(*number));
+    if (const auto* const bytes = std::get_if<std::string>(&what)) trace(in, *bytes);
+  }
 }
 
 std::uint64_t share_of(std::uint64_t seed, std::uint64_t digest) noexcept {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "dlock/store_interface/store_types.hpp"
+#include "simulation/sql_execution.hpp"
 #include "simulation/world.hpp"
 
 namespace dlock::simulation {
@@ -17,6 +18,7 @@ void trace(world& in, const seen& holder) noexcept;
 void trace(world& in, const request& statement) noexcept;
 void trace(world& in, session_verb action, const session_record& of) noexcept;
 void trace(world& in, const reply& answer) noexcept;
+void trace(world& in, const sql::call& statement) noexcept;
 
 /// One number for many runs, in whatever order they were made: the sum of this over them.
 std::uint64_t share_of(std::uint64_t seed, std::uint64_t digest) noexcept;
