@@ -12,6 +12,8 @@
 
 namespace DLOCK_EXPORT dlock {
 
+class distributed_shared_mutex;
+
 /// A std::timed_mutex across processes and machines: works with std::unique_lock, std::scoped_lock over
 /// several (free of deadlock), std::lock.
 ///
@@ -86,6 +88,7 @@ class distributed_mutex {
   const lock_options& options() const&& = delete;
 
  private:
+  friend class distributed_shared_mutex;
   struct holdings;
 
   template <class Duration>
@@ -98,6 +101,9 @@ class distributed_mutex {
   }
   bool lock_within(std::chrono::milliseconds wait);
   void keep(lease held);
+  /// The current owner's lease, which this mutex has no more.
+  /// Errors: std::system_error, there is none.
+  lease give_up(const char* call);
   [[noreturn]] void throw_not_held(const char* call) const;
 
   lock_service& service_;

@@ -54,6 +54,13 @@ class distributed_shared_mutex {
   }
   void unlock_shared() { reader_.unlock(); }
 
+  /// Turns the current owner's exclusive lock into a shared one, with no other exclusive holder in between
+  /// (lease::downgrade()): unlock_shared() ends it.
+  /// Precondition: the current owner holds it exclusively; std::system_error (operation_not_permitted) otherwise.
+  /// Errors: as lease::downgrade(). Where that leaves the lease, the owner still holds it exclusively; otherwise it
+  /// holds nothing.
+  void unlock_and_lock_shared();
+
   /// The current owner's lease, exclusive or shared, as distributed_mutex::held().
   const lease& held() const& { return writer_.held(); }
   const lease& held_shared() const& { return reader_.held(); }

@@ -109,6 +109,16 @@ class [[nodiscard]] lease {
   /// is later stays: it is only ever extended.
   /// Errors: as renew(); std::invalid_argument, a ttl out of that range.
   void renew(std::chrono::milliseconds ttl);
+  /// Turns this exclusive lease into a shared one (lock_options::mode), so that no other owner has the key exclusively
+  /// in between. Readers that wait are granted the key then. The fencing token stays, and so do max_hold and the tokens
+  /// of lost_token(). To the observer the exclusive lease is released, and a shared one granted.
+  /// Precondition: it is the only lease of its grant (no re-entry), kept by its session (renewal::automatic), without
+  /// min_hold, linger and fairness::fifo, and no transaction is open that must end first. std::logic_error otherwise.
+  /// Errors: std::invalid_argument, the key is a row, or the store has only exclusive locks; then the lease stays.
+  /// lock_lost; store_error, there was no answer in service_options::release_limit. Then the lease is empty, and the
+  /// background frees the key.
+  /// Cost: two statements (Redis: one).
+  void downgrade();
   /// Frees the key if this is the outermost lease of its grant. The lease is empty afterwards, also if this throws.
   /// Errors: lock_lost, it was not ours any more; store_error, there was no answer, and the background goes on trying.
   /// Cost: one statement; none for an inner lease.

@@ -139,6 +139,18 @@ void distributed_mutex::unlock() {
   round_here.locked = false;
 }
 
+lease distributed_mutex::give_up(const char* call) {
+  access::core_of(service_)->refuse_if_forked();
+  const owner me = owner::current();
+  const base::lock_guard guard(holdings_->mutex);
+  const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);
+  if (at == holdings_->list.end()) throw_not_held(call);
+  lease mine = std::move(at->held);
+  holdings_->list.erase(at);
+  round_here.locked = false;
+  return mine;
+}
+
 const lease& distributed_mutex::held() const& {
   access::core_of(service_)->refuse_if_forked();
   const owner me = owner::current();

@@ -32,6 +32,17 @@ lock_options distributed_shared_mutex::in_mode(lock_options options, lock_mode m
   return options;
 }
 
+void distributed_shared_mutex::unlock_and_lock_shared() {
+  auto mine = writer_.give_up("unlock_and_lock_shared");
+  try {
+    mine.downgrade();
+  } catch (...) {
+    if (mine) writer_.keep(std::move(mine));
+    throw;
+  }
+  reader_.keep(std::move(mine));
+}
+
 struct distributed_semaphore::holdings {
   base::mutex mutex{};  // never locked while a statement runs
   std::list<lease> list DLOCK_GUARDED_BY(mutex){};

@@ -115,6 +115,25 @@ void lease::renew(std::chrono::milliseconds ttl) {
   engine::extend(grant_, ttl);
 }
 
+void lease::downgrade() {
+  must(grant_, "downgrade()");
+  auto held = std::exchange(grant_, nullptr);
+  bool begun = false;
+  try {
+    grant_ = engine::downgrade(held, begun);
+  } catch (...) {
+    if (!begun) {
+      grant_ = std::move(held);
+    } else {
+      reentered_ = first_ = false;
+    }
+    throw;
+  }
+  reentered_ = false;
+  first_ = true;
+  detail::access::stand(*this, this);
+}
+
 void lease::release() {
   must(grant_, "release()");
   engine::release(detail::access::take_grant(*this));

@@ -47,14 +47,24 @@ void in_the_standards_words(dlock::lock_service& locks, shop& it) {
 }
 // [/standard]
 
+// [downgrade]
+void change_and_check(dlock::lock_service& locks, shop& it) {
+  auto held = locks.acquire("catalogue");
+  it.change();
+  held.downgrade();  // others may read now, and no process has changed it in between
+  it.show();
+}
+// [/downgrade]
+
 TEST_CASE("docs: shared locks and permits") {
   dlock::stores::virtual_clock clock;
   dlock::lock_service locks{std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock}};
   shop it;
   work(locks, it);
   in_the_standards_words(locks, it);
-  CHECK(it.read == 2);
-  CHECK(it.written == 2);
+  change_and_check(locks, it);
+  CHECK(it.read == 3);
+  CHECK(it.written == 3);
   CHECK(it.sent == 2);
 }
 

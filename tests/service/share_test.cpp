@@ -425,6 +425,135 @@ TEST_CASE_METHOD(two_services, "mode: several keys at once, shared") {
   CHECK(elsewhere([&] { return granted(locks->try_acquire_all({"a", "c"})); }));
 }
 
+// ---- from exclusive to shared ---------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(two_services, "downgrade: others read, nobody has written in between, and the last reader frees it") {
+  auto held = locks->acquire("k");
+  const auto token = held.fencing_token();
+  CHECK_FALSE(reads("k"));
+  const auto before = locks->statements();
+  held.downgrade();
+  CHECK(locks->statements() == before + 1);
+  CHECK(held.fencing_token() == token);
+  CHECK(held.remaining() > 0us);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(reads("k"));
+  CHECK_FALSE(is_free("k"));
+  CHECK(others->holders("k").size() == 1);
+  CHECK(locks->acquire("k", {.mode = shared}).reentered());
+  CHECK_THROWS_AS(locks->acquire("k"), lock_deadlock);
+  held.release();
+  CHECK(elsewhere([&] { return locks->acquire("k").fencing_token(); }) > token);
+}
+
+TEST_CASE_METHOD(two_services,
+                 "downgrade: a writer that waits gets the key after the reader, and readers that wait at once") {
+  auto held = locks->acquire("k");
+  const auto token = held.fencing_token();
+  std::uint64_t read = 0, written = 0;
+  concurrent_call reader([&] { read = locks->acquire("k", {.wait = 1h, .mode = shared}).fencing_token(); });
+  REQUIRE(eventually([&] { return locks->waiting() == 1; }));
+  REQUIRE(clock.at_rest({}));
+  held.downgrade();  // no time passes
+  CHECK(reader.over(20s));
+  REQUIRE(reader.end() == std::error_code());
+  CHECK(read == token);
+  concurrent_call writer([&] { written = others->acquire("k", {.wait = 1h}).fencing_token(); });
+  for (int i = 0; i < 20; ++i) clock.advance(250ms);
+  CHECK_FALSE(writer.over());
+  held.release();
+  thrown_as_time_passes([&] { REQUIRE(writer.end() == std::error_code()); });
+  CHECK(written == token + 1);
+}
+
+TEST_CASE_METHOD(one_service, "downgrade: what makes no sense is refused, and the lease stays") {
+  int keys = 0;
+  const auto refused = [&](const lock_options& options) {
+    auto held = locks->acquire("k" + std::to_string(++keys), options);
+    CHECK_THROWS_AS(held.downgrade(), std::logic_error);
+    CHECK(held);
+    CHECK_NOTHROW(held.ensure_held());
+    CHECK_NOTHROW(held.release());
+  };
+  refused({.mode = shared});
+  refused({.mode = one_of(3)});
+  refused({.renewal = renewal::none});
+  refused({.renewal = renewal::manual});
+  refused({.min_hold = 1ms});
+  {
+    auto outer = locks->acquire("k");
+    auto inner = locks->acquire("k");
+    CHECK_THROWS_AS(outer.downgrade(), std::logic_error);
+    CHECK_THROWS_AS(inner.downgrade(), std::logic_error);
+    inner.release();
+    CHECK_NOTHROW(outer.downgrade());
+  }
+  lease nothing;
+  CHECK_THROWS_AS(nothing.downgrade(), std::logic_error);
+  store->can().shares = false;
+  const auto cannot = service();
+  auto held = cannot->acquire("l");
+  CHECK_THROWS_AS(held.downgrade(), std::invalid_argument);
+  CHECK_NOTHROW(held.ensure_held());
+}
+
+TEST_CASE_METHOD(one_service, "downgrade: what was lost before is empty afterwards, and is reported") {
+  auto held = locks->acquire("k", {.ttl = 10s});
+  store->cut();
+  clock.advance(9500ms);
+  REQUIRE(is_lost(held));
+  CHECK_THROWS_AS(held.downgrade(), lock_lost);
+  CHECK_FALSE(held);
+  store->cut(false);
+}
+
+TEST_CASE_METHOD(one_service, "downgrade: a holder that others have robbed is told, and holds nothing") {
+  auto held = locks->acquire("k");
+  store->next(verb::pass_on, {.what = fate::say, .answer = outcome::no});
+  CHECK_THROWS_AS(held.downgrade(), lock_lost);
+  CHECK_FALSE(held);
+}
+
+TEST_CASE_METHOD(one_service, "downgrade: without an answer the key is freed in the background, whatever was done") {
+  const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
+  auto held = locks->acquire("k");
+  store->next(verb::pass_on, {.what = what});
+  CHECK(thrown_as_time_passes([&] { held.downgrade(); }) == errc::outcome_unknown);
+  CHECK_FALSE(held);
+  store->run_ghosts();
+  CHECK(eventually([&] {
+    clock.advance(1s);
+    return is_free("k");
+  }));
+}
+
+TEST_CASE_METHOD(one_service, "downgrade: the tokens and max_hold of before end the reader") {
+  auto held = locks->acquire("k", {.ttl = 10s, .max_hold = 5s});
+  const auto token = held.lost_token();
+  held.downgrade();
+  clock.advance(4s);
+  CHECK(held.remaining() > 0us);
+  CHECK_FALSE(token.stop_requested());
+  clock.advance(1s);
+  CHECK(eventually([&] { return token.stop_requested(); }));
+  CHECK(held.loss() == loss_reason::max_hold);
+}
+
+TEST_CASE_METHOD(two_services, "downgrade: distributed_shared_mutex::unlock_and_lock_shared()") {
+  distributed_shared_mutex mine{*locks, "k"}, theirs{*others, "k"};
+  CHECK_THROWS_AS(mine.unlock_and_lock_shared(), std::system_error);
+  mine.lock();
+  const auto token = mine.held().fencing_token();
+  mine.unlock_and_lock_shared();
+  std::shared_lock reading(mine, std::adopt_lock);
+  CHECK(mine.held_shared().fencing_token() == token);
+  CHECK_THROWS_AS(mine.held(), std::system_error);
+  CHECK(elsewhere([&] { return std::shared_lock(theirs, std::try_to_lock).owns_lock(); }));
+  CHECK_FALSE(elsewhere([&] { return std::unique_lock(theirs, std::try_to_lock).owns_lock(); }));
+  reading.unlock();
+  CHECK(is_free("k"));
+}
+
 TEST_CASE_METHOD(two_services, "mode: operators see the holders and revoke them all") {
   const auto mine = locks->acquire("k", {.ttl = 10s, .mode = shared});
   const auto theirs = others->acquire("k", {.ttl = 10s, .mode = shared});

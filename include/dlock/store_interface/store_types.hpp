@@ -28,7 +28,8 @@ enum class verb : std::uint8_t {
   release,    ///< free (with min_hold: not before acquired_at + min_hold) if session and fence are ours
   cancel,     ///< free if session and nonce are ours, whatever the fence
   pass_on,  ///< capabilities::passes_on: release and take in one. If session and fence are ours, the session keeps the
-            ///< lock under request::nonce, with the next fence
+            ///< lock under request::nonce, with the next fence. With request::units, capabilities::shares: the key is
+            ///< open to members, of which that nonce of the session is one, and the fence stays
   reserve,  ///< capabilities::lingers: fence = fence + request::count if session and fence are ours
   // capabilities::shares:
   close,  ///< if the key is open to members, close it to new ones; if it is closed, note that it still has to be

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/core/blocking_calls.hpp"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "engine/core/cycle_check.hpp"
 #include "engine/drivers/blocking_driver.hpp"
+#include "engine/operations/downgrade.hpp"
 #include "engine/operations/extension.hpp"
 #include "engine/operations/lock_errors.hpp"
 #include "engine/registry/owner_state.hpp"
@@ -107,6 +111,29 @@ void extend(const std::shared_ptr<grant>& grant, microseconds ttl) {
   blocking_driver driver(core.all());
   extension op(core.all(), grant, ttl, driver.signal());
   driver.run(op);
+}
+
+std::shared_ptr<grant> downgrade(const std::shared_ptr<grant>& grant, bool& begun) {
+  const auto core = grant->home;
+  auto& with = core->all();
+  check_request(*core, grant->key, {.mode = shared});
+  check_may_downgrade(with, *grant);
+  const auto misuse = [&](const char* why) {
+    return std::logic_error(fmt::format("dlock: key '{}': downgrade(): {}", printable(grant->key), why));
+  };
+  if (in_transaction(*core))
+    throw misuse("inside an open transaction: end that first, so that readers see what it has written");
+  if (fault why; !with.may_wait(why)) throw_waits_for_itself(grant->key, "downgrade: ", why);
+  ended_lease ended{.grant = grant, .last = true, .next = make_downgraded(with, *grant)};
+  if (!with.table.drop_if_sole(*grant)) throw misuse("its owner has just entered the key again");
+  begun = true;
+  blocking_driver driver(with);
+  frame_storage<1536> room;
+  coroutine_operation<void> op(room, driver.signal(), [&](flow& f) { return downgrade_lease(f, with, ended); });
+  driver.run(op);
+  if (ended.next != nullptr) return std::move(ended.next);
+  core->join_if_last();
+  throw_not_downgraded(*grant, ended.result, ended.why);
 }
 
 void ensure_held(grant& grant) { ensure_held(grant, grant.home->shared().time.now()); }

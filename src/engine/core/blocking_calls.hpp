@@ -34,6 +34,11 @@ void end(const std::shared_ptr<grant>& grant) noexcept;
 /// Sets the separate expiry of a lease to now + ttl, unless it ends later. Throws lock_lost or store_error, and
 /// std::logic_error inside a transaction of this thread that verified the grant.
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl);
+/// Turns an exclusive lease into a shared one, and returns its grant. Throws what check_may_downgrade() throws, and
+/// std::invalid_argument where nothing is shared; then the lease is as before. Otherwise its grant has ended: throws
+/// lock_lost or store_error if there is no new one.
+/// `begun` is set before that.
+std::shared_ptr<grant> downgrade(const std::shared_ptr<grant>& grant, bool& begun);
 /// Throws lock_lost unless the grant can be trusted now.
 DLOCK_EXPORT void ensure_held(grant& grant);
 /// Whether the current owner could enter the key again, or holds it by a mutex.

@@ -188,17 +188,30 @@ void check_released(std::span<const ended_lease> all) {
   if (worst != nullptr) throw_not_released(*worst->grant, worst->result, worst->why);
 }
 
-void throw_not_released(grant& grant, release_result result, const fault& why) {
+namespace {
+
+[[noreturn]] void throw_not_ended(grant& grant, release_result result, const fault& why, const char* unanswered,
+                                  const char* done) {
   auto& core = *grant.home;
   if (result == release_result::later) {
-    throw store_error(errc::outcome_unknown,
-                      fmt::format("key '{}': release not answered, tried again in the background: {}",
-                                  printable(grant.key), trouble(core.all(), why)),
-                      why.native, why.sqlstate, true);
+    throw store_error(
+        errc::outcome_unknown,
+        fmt::format("key '{}': {} in the background: {}", printable(grant.key), unanswered, trouble(core.all(), why)),
+        why.native, why.sqlstate, true);
   }
   const auto reason = grant.why(core.shared().time.now());
-  throw lock_lost(reason, fmt::format("key '{}': the lease was lost before it was released: {}", printable(grant.key),
+  throw lock_lost(reason, fmt::format("key '{}': the lease was lost before it was {}: {}", printable(grant.key), done,
                                       explain(reason)));
+}
+
+}  // namespace
+
+void throw_not_released(grant& grant, release_result result, const fault& why) {
+  throw_not_ended(grant, result, why, "release not answered, tried again", "released");
+}
+
+void throw_not_downgraded(grant& grant, release_result result, const fault& why) {
+  throw_not_ended(grant, result, why, "not downgraded, and released", "downgraded");
 }
 
 }  // namespace dlock::engine

@@ -66,5 +66,7 @@ void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexce
 void check_released(std::span<const ended_lease> all);
 /// Throws for a grant that was not freed.
 [[noreturn]] void throw_not_released(grant& grant, release_result result, const fault& why);
+/// The same of a lease that was to be downgraded.
+[[noreturn]] void throw_not_downgraded(grant& grant, release_result result, const fault& why);
 
 }  // namespace dlock::engine

@@ -227,6 +227,8 @@ struct grant : std::enable_shared_from_this<grant> {
   void set_reason(loss_reason why) noexcept;
 
   std::stop_token lost_token();
+  /// Takes over the tokens that the other grant of the same lease has given out.
+  void take_signal(grant& from) noexcept { lost_.store(from.lost_.exchange(nullptr)); }
   /// Notifies the holder of the loss: requests stop on its token, and so runs the callbacks.
   void notify_holder() noexcept;
   /// Whether that has ended.

@@ -235,6 +235,11 @@ struct memory_store::state {
 
   /// For a caller that wants to be a member of a key that has none.
   reply run_member(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
+    if (q.action == verb::pass_on) {
+      if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
+      share(row, now);
+      return join(row, q, now);
+    }
     const bool dead = q.action == verb::take_over && is_dead(row, q);
     if (!dead && (q.action != verb::take || (row.session && !(row.expires && *row.expires <= now))))
       return {.result = outcome::no};

@@ -68,6 +68,28 @@ WHERE l.{lock.lock_key} = :key
 {returning}
 )";
 
+// The row of the key stays held, and so keeps all others out, until the statement after this one opens it.
+constexpr const char* join_own = R"(
+INSERT INTO {member} ({columns})
+SELECT l.{lock.lock_key}, :session, :nonce, :units, {same_fence}, {now}, 0, 0
+FROM {lock} l
+WHERE l.{lock.lock_key} = :key
+  AND l.{lock.session_id} = :session
+  AND l.{lock.fence} = :fence
+  {only_primary}
+{lock_row}
+{returning}
+)";
+
+constexpr const char* open_own = R"(
+UPDATE {lock}
+SET {shared}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+  {only_primary}
+)";
+
 constexpr const char* leave = R"(
 DELETE FROM {member}
 WHERE {member.lock_key} = :key
@@ -348,6 +370,7 @@ reply shared_keys::execute(sql_connection& on, const request& asked) {
       return with_table(on, [&] {
         return on.change(text(leave, "leave"), {{"key", key}, {"session", asked.session}, {"nonce", asked.nonce}});
       });
+    case verb::pass_on: return with_table(on, [&] { return downgrade(on, asked); });
     case verb::close: return close(on, asked);
     case verb::open: return on.change(text(open_closed, "open"), {{"key", key}});
     default: break;
@@ -389,6 +412,28 @@ reply shared_keys::join(sql_connection& on, const request& asked) {
   // After a poll the key may only have to be opened.
   if (answer.result != outcome::no || !asked.polled || asked.action != verb::take) return answer;
   return after(answer.statements, open_first());
+}
+
+/// Makes the exclusive holder a member. Others find the key held until it is open, and then with that member.
+reply shared_keys::downgrade(sql_connection& on, const request& asked) {
+  const sql_bytes key{asked.resource};
+  const std::uint64_t units = asked.units;
+  auto joined = on.change(text(join_own, "downgrade"), {{"key", key},
+                                                        {"session", asked.session},
+                                                        {"nonce", asked.nonce},
+                                                        {"units", units},
+                                                        {"fence", asked.fence}});
+  if (is_there(joined.why)) joined.result = outcome::unknown;  // as in join()
+  if (joined.result != outcome::yes) return joined;
+  auto opened = after(joined.statements, on.change(text(open_own, "downgrade"),
+                                                   {{"key", key}, {"session", asked.session}, {"fence", asked.fence}}));
+  opened.fence = joined.fence;
+  if (opened.result == outcome::yes || opened.result == outcome::unknown) return opened;
+  const auto left =
+      on.change(text(leave, "downgrade"), {{"key", key}, {"session", asked.session}, {"nonce", asked.nonce}});
+  opened.statements += left.statements;
+  if (!answered(left)) opened.result = outcome::unknown;
+  return opened;
 }
 
 /// No key is shared without the table.

@@ -86,6 +86,7 @@ class shared_keys {
   const sql_text& text(const char* source, const char* doing, row_wait if_locked = row_wait::accept) const;
   reply look_for_table(sql_connection& on);
   reply join(sql_connection& on, const request& asked);
+  reply downgrade(sql_connection& on, const request& asked);
   reply make_open(sql_connection& on, const request& asked);
   reply insert_open(sql_connection& on, const request& asked);
   reply close(sql_connection& on, const request& asked);

@@ -242,6 +242,53 @@ TEST_CASE_METHOD(shared_store, "share: a reader takes over from a dead exclusive
   CHECK(b.at("k").shared == membership::open);
 }
 
+TEST_CASE_METHOD(shared_store, "share: the holder becomes a member in one step, and its key is open from then on") {
+  const auto fence = a.acquire("k");
+  auto asked = member(a, verb::pass_on, "k");
+  asked.nonce = ++a.nonce;
+  asked.fence = fence + 1;
+  CHECK(answer(a.run(asked)) == outcome::no);
+  asked.fence = fence;
+  auto others = asked;
+  others.session = b.id;
+  CHECK(answer(b.run(others)) == outcome::no);
+  CHECK(a.sees(a, "k"));  // nothing has changed
+  CHECK(a.at("k").shared == membership::none);
+
+  const reply got = a.run(asked);
+  REQUIRE(answer(got) == outcome::yes);
+  CHECK(got.fence == fence);
+  const seen now = b.at("k");
+  CHECK(now.shared == membership::open);
+  CHECK(now.holder == a.id);
+  CHECK(now.fence == fence);
+  CHECK(answer(a.release("k", fence)) == outcome::no);  // it is not exclusive any more
+  asked.nonce = ++a.nonce;
+  CHECK(answer(a.run(asked)) == outcome::no);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(join(b, "k")) == outcome::yes);
+  CHECK(answer(leave(b, "k", b.nonce)) == outcome::yes);
+  CHECK(answer(take_closed(b, "k")) == outcome::no);
+  CHECK(answer(leave(a, "k", a.nonce)) == outcome::no);  // that attempt was refused
+  CHECK(answer(leave(a, "k", a.nonce - 1)) == outcome::yes);
+  const reply next = take_closed(b, "k");
+  CHECK(answer(next) == outcome::yes);
+  CHECK(next.fence == fence + 1);
+}
+
+TEST_CASE_METHOD(shared_store, "share: a holder that was taken over does not become a member") {
+  const auto fence = a.acquire("k");
+  REQUIRE(a.close() == outcome::yes);
+  const seen dead = b.at("k");
+  REQUIRE(answer(b.take_over("k", dead)) == outcome::yes);
+  auto late = member(a, verb::pass_on, "k");
+  late.nonce = ++a.nonce;
+  late.fence = fence;
+  CHECK(answer(a.run(late)) == outcome::no);
+  CHECK(b.sees(b, "k"));
+  CHECK(answer(leave(a, "k", a.nonce)) == outcome::no);
+}
+
 TEST_CASE_METHOD(shared_store, "share: operators see all members, and revoke their sessions") {
   REQUIRE(answer(join(a, "k")) == outcome::yes);
   REQUIRE(answer(join(b, "k")) == outcome::yes);

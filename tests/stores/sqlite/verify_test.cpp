@@ -147,6 +147,19 @@ TEST_CASE_METHOD(bank, "sqlite verify: a transaction longer than the ttl loses t
   CHECK_THROWS_AS(held.release(), lock_lost);
 }
 
+TEST_CASE_METHOD(bank, "sqlite: a holder whose row changes while it becomes a reader is no member afterwards") {
+  actor a(*this);
+  auto asked = a.about(verb::pass_on, "k");
+  asked.fence = a.acquire("k");
+  asked.nonce = ++a.nonce;
+  asked.units = 1;
+  raw_sqlite raw(path);
+  raw.run("CREATE TRIGGER other AFTER INSERT ON dlock_member BEGIN UPDATE dlock_lock SET fence = fence + 1; END");
+  CHECK(answer(a.run(asked)) == outcome::no);
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_member") == "0");
+  CHECK(a.at("k").shared == membership::none);
+}
+
 TEST_CASE_METHOD(bank, "sqlite verify: in a transaction that has read before, others' writes make it fail") {
   auto store = open();
   const detail::odb_application application(*stores::sql::application_database_of(*store));

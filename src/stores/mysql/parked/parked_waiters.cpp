@@ -102,6 +102,7 @@ void parked_waiters::note_shared(const request& asked, const reply& answer) noex
       break;
     case verb::release:
     case verb::cancel:
+    case verb::pass_on:
     case verb::open:
       if (answer.waiters == 0 && notes_.set_released(asked.resource)) changed_.raise();
       break;

@@ -452,6 +452,15 @@ share()
 return join(row[2])
 )";
 
+constexpr std::string_view downgrade = R"(
+local row = redis.call('HMGET', KEYS[1], 'session', 'fence')
+if row[1] ~= ARGV[1] or row[2] ~= ARGV[8] then return false end
+share()
+join(row[2])
+redis.pcall('PUBLISH', KEYS[1], '')
+return row[2]
+)";
+
 constexpr std::string_view leave = R"(
 if redis.call('HDEL', KEYS[1], ARGV[1] .. ARGV[2]) == 0 then return 0 end
 local waiters = redis.pcall('PUBLISH', KEYS[2], '')
@@ -552,7 +561,8 @@ std::span<const std::string> scripts() {
                               std::string(remove_dead),
                               shared({close}),
                               joined({shared_names, open}),
-                              shared({take_closed, grant})};
+                              shared({take_closed, grant}),
+                              shared({member_functions, downgrade})};
   return all;
 }
 

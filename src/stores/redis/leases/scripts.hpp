@@ -55,6 +55,7 @@ enum class script : std::size_t {
   close,        ///< KEYS: lock. 1 or 0
   open,         ///< KEYS: lock. 1 or 0
   take_closed,  ///< KEYS: as take, and: members. ARGV: as take, and: the fence and the closing that were seen
+  downgrade,    ///< KEYS: as join. ARGV: as join, and: the fence. The fence, or nothing
 };
 
 /// The texts of the scripts, in that order.

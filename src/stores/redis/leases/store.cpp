@@ -72,7 +72,7 @@ constexpr const char* name_of(verb action) noexcept {
     case verb::release: return "release";
     case verb::close: return "close";
     case verb::open: return "open";
-    case verb::pass_on:
+    case verb::pass_on: return "downgrade";
     case verb::reserve:
     case verb::cancel: break;
   }
@@ -110,6 +110,7 @@ reply judged(verb action, const answer& response) {
     case verb::take:
     case verb::insert:
     case verb::take_over:
+    case verb::pass_on:
       if (response.is_nothing()) return {.result = outcome::no};
       return {.result = outcome::yes, .fence = fence_in(response)};
     case verb::poll: return response.is_nothing() ? reply{.result = outcome::absent} : polled(response);
@@ -118,7 +119,6 @@ reply judged(verb action, const answer& response) {
         return {.result = outcome::yes, .waiters = static_cast<unsigned>(response.number() - 1)};
       break;
     case verb::extend:
-    case verb::pass_on:
     case verb::close:
     case verb::open:
     case verb::reserve:
@@ -164,13 +164,16 @@ void lease_store::add_about_members(script_calls& to, const request& asked, std:
                      view(closed), by_clock, asked.resource, name_of(seen.holder), view(fmt::format_int(seen.fence))});
     }
     case verb::poll: return to.add(script::poll, 1, {lock, sessions_, view(units), view(permits), view(closed)});
+    case verb::pass_on:
+      return to.add(script::downgrade, 3,
+                    {lock, members, index_, ours, view(nonce), view(units), view(permits), view(closed), by_clock,
+                     asked.resource, view(fmt::format_int(asked.fence))});
     case verb::release:
     case verb::cancel: return to.add(script::leave, 2, {members, lock, ours, view(nonce)});
     case verb::close: return to.add(script::close, 1, {lock});
     case verb::open: return to.add(script::open, 1, {lock});
     case verb::extend:
-    case verb::reserve:
-    case verb::pass_on: return;  // nobody sends these about members
+    case verb::reserve: return;  // nobody sends these about members
   }
 }
 
@@ -213,7 +216,7 @@ reply lease_store::judge(const request& asked, const answer& response) {
 }
 
 void lease_store::note(const request& asked, const reply& response) noexcept {
-  if (asked.units != 0) return;  // the hash of the lock does not name it
+  if (asked.units != 0 && asked.action != verb::pass_on) return;  // the hash of the lock does not name it
   switch (asked.action) {
     case verb::take:
     case verb::insert:
@@ -225,8 +228,10 @@ void lease_store::note(const request& asked, const reply& response) noexcept {
     case verb::cancel:
       if (response.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
       return;
-    case verb::poll:
     case verb::pass_on:
+      if (response.result != outcome::failed) held_.ended(asked.session, asked.resource);
+      return;
+    case verb::poll:
     case verb::close:
     case verb::open:
     case verb::reserve:

@@ -152,6 +152,7 @@ void sqlite_store::note_shared(lease_connection& link, const request& asked, rep
       // A caller that had to wait was woken, as a rule, and passes that on: there may be room for others, too.
       if (asked.units != 0 && asked.wake) waiters_.wake_other(asked.resource, false);
       break;
+    case verb::pass_on:
     case verb::open: waiters_.released(asked.resource); break;
     case verb::release:
     case verb::cancel: {
