@@ -38,7 +38,7 @@ class store_admin {
 
   /// An overview of the whole store, with at most `limit` sessions and keys. Without an override: of the first 1,000
   /// held keys and their sessions.
-  /// Cost: at most three statements however many keys there are.
+  /// Cost: at most four statements however many keys there are.
   virtual reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept;
 
   /// The waiters of a key, at most `limit` of them with their names. Without an override they are unknown.

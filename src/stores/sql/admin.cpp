@@ -130,11 +130,17 @@ sql_text lease_admin::text(std::string_view source, const char* doing) const {
   return {in_one_line(names_.expand(source)), doing};
 }
 
-reply lease_admin::select_held(sql_connection& on, std::string_view rest, sql_values values,
+reply lease_admin::select_keys(sql_connection& on, std::string_view rest, sql_values values,
                                std::vector<holder_info>& found) {
   sql_rows rows;
   auto answer = on.read(text(std::string(held_locks).append(rest), "list holders"), values, rows);
   std::transform(rows.begin(), rows.end(), std::back_inserter(found), holder_in);
+  return answer;
+}
+
+reply lease_admin::select_held(sql_connection& on, std::string_view rest, sql_values values,
+                               std::vector<holder_info>& found) {
+  auto answer = select_keys(on, rest, values, found);
   if (answer.result != outcome::yes) return answer;
   auto members = shared_.name_members(on, found);
   members.statements += answer.statements;
@@ -157,9 +163,23 @@ reply lease_admin::list(connection& connection, std::string_view after, std::siz
                         std::vector<holder_info>& found) noexcept {
   return attempt(connection, "list", [&](sql_connection& on) {
     std::vector<holder_info> made;
-    auto answer = select_held(on, "AND l.{lock.lock_key} > :after ORDER BY l.{lock.lock_key} LIMIT :most",
-                              {{"after", sql_bytes{after}}, {"most", at_most(limit)}}, made);
-    if (answer.result == outcome::yes) answer = count_waiters(on, made);
+    std::string from(after);
+    reply answer;
+    // Keys that members have left are free, and a page must not end before its limit for them.
+    for (bool more = true; more;) {
+      std::vector<holder_info> page;
+      const auto most = limit - made.size();
+      answer = select_keys(on, "AND l.{lock.lock_key} > :after ORDER BY l.{lock.lock_key} LIMIT :most",
+                           {{"after", sql_bytes{from}}, {"most", at_most(most)}}, page);
+      if (answer.result != outcome::yes) return answer;
+      const bool full = page.size() >= most && !page.empty();
+      if (full) from = page.back().key;
+      answer = shared_.name_members(on, page);
+      if (answer.result != outcome::yes) return answer;
+      made.insert(made.end(), std::make_move_iterator(page.begin()), std::make_move_iterator(page.end()));
+      more = full && made.size() < limit;
+    }
+    answer = count_waiters(on, made);
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
   });
@@ -192,7 +212,7 @@ reply lease_admin::cleanup(connection& connection, microseconds idle, std::size_
 
 // ---- the lock tables as a whole -------------------------------------------------------------------------------------
 
-reply lease_admin::count(sql_connection& on, store_overview& found) const {
+reply lease_admin::count(sql_connection& on, store_overview& found, std::uint64_t& left) {
   sql_rows rows;
   auto answer = on.read(text(counts, "count"), {}, rows);
   if (answer.result != outcome::yes) return answer;
@@ -203,6 +223,9 @@ reply lease_admin::count(sql_connection& on, store_overview& found) const {
   found.grants = row.integer(3);
   found.sessions_alive = row.natural(4);
   found.sessions_dead = row.natural(5);
+  if (found.held == 0) return answer;
+  answer = shared_.count_free(on, left);
+  found.held -= std::min(found.held, left);
   return answer;
 }
 
@@ -227,11 +250,14 @@ reply lease_admin::select_sessions(sql_connection& on, std::size_t limit, std::v
 reply lease_admin::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
   return attempt(connection, "overview", [&](sql_connection& on) {
     store_overview made;
-    auto answer = count(on, made);
+    std::uint64_t left = 0;
+    auto answer = count(on, made, left);
     if (answer.result == outcome::yes) answer = select_sessions(on, limit, made.sessions);
     if (answer.result != outcome::yes) return answer;
-    answer = select_held(on, "ORDER BY l.{lock.acquired_at_us} LIMIT :most", {{"most", at_most(limit)}}, made.longest);
-    answer.statements = 3;
+    answer = select_held(on, "ORDER BY l.{lock.acquired_at_us} LIMIT :most", {{"most", at_most(limit + left)}},
+                         made.longest);
+    if (made.longest.size() > limit) made.longest.resize(limit);
+    answer.statements = 4;
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
   });
@@ -251,15 +277,16 @@ reply lease_admin::examine_tables(sql_connection& on, findings& found) const {
   return answer;
 }
 
-reply lease_admin::examine_keys(sql_connection& on, findings& found) const {
+reply lease_admin::examine_keys(sql_connection& on, findings& found) {
   store_overview all;
-  auto answer = count(on, all);
+  std::uint64_t left = 0;
+  auto answer = count(on, all, left);
   std::string size;
   if (answer.result == outcome::yes) answer = read_size(on, size);
   sql_rows rows;
   if (answer.result == outcome::yes) answer = on.read(text(free_keys, "examine"), {}, rows);
   if (answer.result != outcome::yes) return answer;
-  const auto free = rows.at(0).natural(0), old = rows.at(0).natural(1);
+  const auto free = rows.at(0).natural(0) + left, old = rows.at(0).natural(1);
   const auto value = fmt::format("keys: {}, held: {}, sessions: {}{}", all.keys, all.held,
                                  all.sessions_alive + all.sessions_dead, size);
   if (old > 0 && old * 2 > all.keys) {
@@ -278,7 +305,7 @@ reply lease_admin::examine_keys(sql_connection& on, findings& found) const {
         "dead holders", fmt::format("keys of dead sessions: {}, dead sessions: {}", all.held_dead, all.sessions_dead),
         "A program that asks for such a key gets it at once. Clean-up deletes the rows.", "dlock gc deletes them now.");
   }
-  answer.statements = 3;
+  answer.statements = 4;
   return answer;
 }
 

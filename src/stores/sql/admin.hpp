@@ -69,12 +69,16 @@ class lease_admin : public store_admin {
   /// Adds what examine() reports about the tables themselves.
   reply examine_tables(sql_connection& on, findings& found) const;
   /// Adds what examine() reports about their rows.
-  reply examine_keys(sql_connection& on, findings& found) const;
+  reply examine_keys(sql_connection& on, findings& found);
 
   const table_names& names() const noexcept { return names_; }
 
  private:
-  reply count(sql_connection& on, store_overview& found) const;
+  /// `left`: how many keys have had members, and are free.
+  reply count(sql_connection& on, store_overview& found, std::uint64_t& left);
+  /// Selects held keys as the lock table has them: one that members share is one of them.
+  reply select_keys(sql_connection& on, std::string_view rest, sql_values values, std::vector<holder_info>& found);
+  /// Selects the holders of such keys.
   reply select_held(sql_connection& on, std::string_view rest, sql_values values, std::vector<holder_info>& found);
   reply select_sessions(sql_connection& on, std::size_t limit, std::vector<session_info>& found) const;
   row_table make_row_table(const sql_row& from) const;

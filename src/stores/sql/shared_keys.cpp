@@ -238,6 +238,20 @@ WHERE s.{session.id} IS NULL
 LIMIT :most
 )";
 
+constexpr const char* any_shared = R"(
+SELECT 1
+FROM {lock}
+WHERE {lock.session_id} IN ({open_id}, {closed_id})
+LIMIT 1
+)";
+
+constexpr const char* without_members = R"(
+SELECT COUNT(*)
+FROM {lock} l
+WHERE l.{lock.session_id} IN ({open_id}, {closed_id})
+  AND NOT EXISTS (SELECT 1 FROM {member} m WHERE m.{member.lock_key} = l.{lock.lock_key})
+)";
+
 constexpr const char* next_keys = R"(
 SELECT
   l.{lock.lock_key}, l.{lock.session_id}, {now} - l.{lock.acquired_at_us},
@@ -418,11 +432,9 @@ reply shared_keys::join(sql_connection& on, const request& asked) {
 reply shared_keys::downgrade(sql_connection& on, const request& asked) {
   const sql_bytes key{asked.resource};
   const std::uint64_t units = asked.units;
-  auto joined = on.change(text(join_own, "downgrade"), {{"key", key},
-                                                        {"session", asked.session},
-                                                        {"nonce", asked.nonce},
-                                                        {"units", units},
-                                                        {"fence", asked.fence}});
+  auto joined = on.change(
+      text(join_own, "downgrade"),
+      {{"key", key}, {"session", asked.session}, {"nonce", asked.nonce}, {"units", units}, {"fence", asked.fence}});
   if (is_there(joined.why)) joined.result = outcome::unknown;  // as in join()
   if (joined.result != outcome::yes) return joined;
   auto opened = after(joined.statements, on.change(text(open_own, "downgrade"),
@@ -634,6 +646,25 @@ reply shared_keys::free_idle(sql_connection& on, std::string_view key) {
   return on.change(text(open_closed, "clean up"), {{"key", sql_bytes{key}}});
 }
 
+/// Whether this program shares keys, or the first call has found that another one has. Such a program cleans them as
+/// well, but dlock gc is none.
+bool shared_keys::finds_use(sql_connection& on) {
+  if (used_.load(std::memory_order_relaxed)) return true;
+  if (looked_.exchange(true)) return false;
+  sql_rows rows;
+  if (on.read(text(any_shared, "clean up"), {}, rows).result != outcome::yes || rows.empty()) return false;
+  used_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+reply shared_keys::count_free(sql_connection& on, std::uint64_t& found) {
+  sql_rows rows;
+  auto answer = on.read(text(without_members, "count members"), {}, rows);
+  if (answer.result == outcome::failed && optional_table::unused(answer.why)) return {.result = outcome::yes};
+  if (answer.result == outcome::yes) found = rows.at(0).natural(0);
+  return answer;
+}
+
 reply shared_keys::clean(sql_connection& on, microseconds idle, std::size_t limit) {
   sql_rows rows;
   auto answer = on.read(text(dead_members, "clean up"), {{"most", std::uint64_t{limit}}}, rows);
@@ -648,7 +679,7 @@ reply shared_keys::clean(sql_connection& on, microseconds idle, std::size_t limi
   }
   bool more = rows.size() >= limit;
   // Reads the whole lock table again, which is not worth it where no key is shared.
-  if (idle.count() > 0 && used_.load(std::memory_order_relaxed)) {
+  if (idle.count() > 0 && finds_use(on)) {
     std::string from;
     {
       const base::lock_guard lock(mutex_);

@@ -67,6 +67,8 @@ class shared_keys {
   void look(sql_connection& on, const request& asked, reply& polled);
   /// Replaces each holder in `all` that stands for members by these.
   reply name_members(sql_connection& on, std::vector<holder_info>& all);
+  /// Counts the keys that have had members, and have none.
+  reply count_free(sql_connection& on, std::uint64_t& found);
   /// Revokes the sessions of all members of a key.
   reply revoke(sql_connection& on, std::string_view key);
   /// One step of clean-up: removes dead members, and frees keys without members that were not opened for `idle`.
@@ -92,6 +94,7 @@ class shared_keys {
   reply close(sql_connection& on, const request& asked);
   reply take_closed(sql_connection& on, const request& asked);
   reply remove(sql_connection& on, std::string_view key, const id128& dead);
+  bool finds_use(sql_connection& on);
   reply free_idle(sql_connection& on, std::string_view key);
   struct state;
   reply read_state(sql_connection& on, std::string_view key, state& found);
@@ -106,6 +109,7 @@ class shared_keys {
   struct known_text;
   mutable base::mutex mutex_{};
   mutable std::vector<std::unique_ptr<const known_text>> texts_ DLOCK_GUARDED_BY(mutex_){};
+  std::atomic<bool> looked_{false};  // whether other programs share keys
   std::string cleaned_ DLOCK_GUARDED_BY(mutex_){};  ///< the last key that a step of clean-up has looked at
 };
 

@@ -336,6 +336,39 @@ TEST_CASE_METHOD(shared_store, "share: clean-up keeps members and frees what the
   CHECK(a.acquire("left") > fence);
 }
 
+TEST_CASE_METHOD(shared_store, "share: clean-up by a program that shares nothing frees what others have left") {
+  const auto fence = join(a, "left").fence;
+  REQUIRE(answer(leave(a, "left", a.nonce)) == outcome::yes);
+  fixture->pass(20ms);
+  actor gc(*fixture);  // as dlock gc
+  for (int i = 0; i < 3; ++i) REQUIRE(answer(gc.store->admin()->cleanup(*gc.connection, 10ms, 100)) == outcome::yes);
+  CHECK(b.at("left").shared == membership::none);
+  CHECK(b.acquire("left") > fence);
+}
+
+TEST_CASE_METHOD(shared_store,
+                 "share: a key that its members have left counts as free, and hides no other from a list") {
+  for (const auto* const key : {"a", "b", "c", "e"}) {
+    REQUIRE(answer(join(a, key)) == outcome::yes);
+    REQUIRE(answer(leave(a, key, a.nonce)) == outcome::yes);
+  }
+  b.acquire("d");
+  REQUIRE(answer(join(b, "f")) == outcome::yes);
+  store_overview all;
+  REQUIRE(answer(a.store->admin()->overview(*a.connection, 10, all)) == outcome::yes);
+  CHECK(all.held == 2);
+  CHECK(all.longest.size() == 2);
+  store_overview first;
+  REQUIRE(answer(a.store->admin()->overview(*a.connection, 1, first)) == outcome::yes);
+  CHECK(first.longest.size() == 1);
+  for (const std::size_t limit : {1U, 2U, 10U}) {
+    std::vector<holder_info> listed;
+    REQUIRE(answer(a.store->admin()->list(*a.connection, "", limit, listed)) == outcome::yes);
+    REQUIRE(listed.size() == std::min<std::size_t>(limit, 2));
+    CHECK(listed[0].key == "d");
+  }
+}
+
 TEST_CASE_METHOD(any_store, "share: of many that ask at the same time no more get permits than there are") {
   constexpr std::uint32_t permits = 3;
   auto all = crowd(*fixture, 8);
