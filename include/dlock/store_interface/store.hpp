@@ -106,8 +106,8 @@ class store_listener {
  public:
   /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
   virtual void renew_now() noexcept = 0;
-  /// That session held the key with this fencing token, and another program has deleted the lock at the server: the
-  /// service treats the lease as lost (loss_reason::taken_over).
+  /// That session held the key with this fencing token (as a member: with this nonce), and another program has deleted
+  /// the lock at the server: the service treats the lease as lost (loss_reason::taken_over).
   virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
   /// The store can't notify waiters, although its capabilities say so, and they poll. It reports each reason once.
   virtual void waiters_poll(std::string_view /*why*/) noexcept {}

@@ -163,7 +163,8 @@ void service_core::note_store_changes(instant now) noexcept {
   try {
     std::sort(deleted.begin(), deleted.end(), by_name);
     sessions_.for_each_grant([&](const grant& each) {
-      const deleted_lock wanted{std::string(each.key.view()), each.pin->id, each.fence};
+      const deleted_lock wanted{std::string(each.key.view()), each.pin->id,
+                                each.mode == exclusive ? each.fence : each.nonce};
       const auto at = std::lower_bound(deleted.begin(), deleted.end(), wanted, by_name);
       if (at == deleted.end() || by_name(wanted, *at)) return;
       at->forgotten_at = {};

@@ -125,6 +125,23 @@ TEST_CASE("redis: a lock whose hash somebody deletes is lost at the next renewal
   CHECK_NOTHROW(other.ensure_held());
 }
 
+TEST_CASE("redis: members that somebody deletes are lost at the next renewal, and only those") {
+  const redis_server server;
+  lock_service locks{server.url(), alone()};
+  const auto take = [&](const char* key, lock_mode mode) {
+    return locks.acquire(key, {.ttl = 6s, .reentry = reentry::busy, .mode = mode});
+  };
+  const lease reading = take("k", shared), permit = take("k", one_of(5)), other = take("other", shared);
+  const lease closed = take("closed", shared), kept = take("kept", one_of(2)), also_kept = take("kept", one_of(2));
+  REQUIRE(server.ask({"DEL", "dlock:members:k"}) == "1");
+  REQUIRE(server.ask({"DEL", "dlock:lock:closed"}) == "1");
+  for (const auto* const each : {&reading, &permit, &closed}) {
+    CHECK(eventually([&] { return each->lost_token().stop_requested(); }));
+    CHECK(each->loss() == loss_reason::taken_over);
+  }
+  for (const auto* const each : {&other, &kept, &also_kept}) CHECK_NOTHROW(each->ensure_held());
+}
+
 TEST_CASE("redis: renewals look for all locks of a session in turn") {
   const redis_server server;
   url_fixture fixture(server.url("&fences=count"));

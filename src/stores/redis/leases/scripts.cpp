@@ -230,8 +230,14 @@ redis.call('HSET', KEYS[1], 'expires', ends)
 redis.call('ZADD', KEYS[2], ends, ARGV[1])
 local found = {1}
 for i = 4, #ARGV, 2 do
-  local held = redis.call('HMGET', ARGV[3] .. ARGV[i], 'session', 'fence')
-  if held[1] ~= ARGV[1] or held[2] ~= ARGV[i + 1] then found[#found + 1] = i / 2 - 2 end
+  local lock = ARGV[3] .. ARGV[i]
+  local held = redis.call('HMGET', lock, 'session', 'fence')
+  local there = held[1] == ARGV[1] and held[2] == ARGV[i + 1]
+  if not there and string.sub(ARGV[i + 1], 1, 1) == ':' and (held[1] == OPEN or held[1] == CLOSED) then
+    local members = members_of(lock, string.sub(KEYS[1], 1, -17))
+    there = redis.call('HEXISTS', members, ARGV[1] .. string.sub(ARGV[i + 1], 2)) == 1
+  end
+  if not there then found[#found + 1] = i / 2 - 2 end
 end
 return found
 )";
@@ -544,7 +550,7 @@ std::span<const std::string> scripts() {
                               joined({free, release}),
                               joined({free, cancel}),
                               timed(open_session),
-                              timed(renew_session),
+                              shared({members_of, renew_session}),
                               timed(remove_session),
                               shared({members_of, describe, inspect}),
                               shared({members_of, describe, list}),

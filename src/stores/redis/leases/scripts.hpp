@@ -28,8 +28,9 @@ enum class script : std::size_t {
                  ///< min_hold. 1 or 0
   cancel,        ///< the same. ARGV: session, nonce, as release without min_hold. 1 or 0
   open_session,  ///< KEYS: session, sessions. ARGV: session, ttl, host, pid, label. 1 or 0
-  renew_session,   ///< the same. ARGV: session, ttl, what names of locks begin with, and pairs of a key and its fence.
-                   ///< 0; or 1, and which of the pairs (from 0) the session does not hold
+  renew_session,   ///< the same. ARGV: session, ttl, what names of locks begin with, and pairs of a key and its fence,
+                   ///< or of a key and ':' with the nonce of a member. 0; or 1, and which of the pairs (from 0) the
+                   ///< session does not hold
   remove_session,  ///< the same. ARGV: session, whether only if it has expired. 1 or 0
   inspect,         ///< KEYS: lock. ARGV: key, what names of sessions begin with. Holders
   list,    ///< KEYS: index. ARGV: what names of locks and of sessions begin with, after, how many. Whether there may be

@@ -216,20 +216,21 @@ reply lease_store::judge(const request& asked, const answer& response) {
 }
 
 void lease_store::note(const request& asked, const reply& response) noexcept {
-  if (asked.units != 0 && asked.action != verb::pass_on) return;  // the hash of the lock does not name it
+  const auto nonce = asked.units != 0 ? asked.nonce : 0;
   switch (asked.action) {
+    case verb::pass_on:
+      if (response.result != outcome::failed) held_.ended(asked.session, asked.resource, 0);
+      [[fallthrough]];
     case verb::take:
     case verb::insert:
     case verb::take_over:
       if (response.result == outcome::yes && asked.kind == lease_kind::session)
-        held_.granted(asked.session, asked.resource, response.fence);
+        held_.granted(asked.session, asked.resource, nonce, response.fence);
       return;
     case verb::release:
     case verb::cancel:
-      if (response.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
-      return;
-    case verb::pass_on:
-      if (response.result != outcome::failed) held_.ended(asked.session, asked.resource);
+      if (response.result == outcome::yes || asked.action == verb::release)
+        held_.ended(asked.session, asked.resource, nonce);
       return;
     case verb::poll:
     case verb::close:
@@ -273,7 +274,7 @@ reply lease_store::renew(script_connection& on, const session_record& of) {
   std::vector<std::string_view> words{name, ends_, name_of(of.id), ttl, locks_};
   for (const auto& each : checked) {
     words.push_back(each.key);
-    words.push_back(fences.emplace_back(std::to_string(each.fence)));
+    words.push_back(fences.emplace_back((each.nonce != 0 ? ":" : "") + std::to_string(each.number())));
   }
   script_calls calls(on);
   calls.add(script::renew_session, 2, std::span<const std::string_view>(words));
@@ -281,30 +282,31 @@ reply lease_store::renew(script_connection& on, const session_record& of) {
   if (response.size() == 0) return yes_or_no(response, "session");
   for (std::size_t i = 1; i < response.size(); ++i) {
     const auto& gone = checked.at(static_cast<std::size_t>(response[i].number()));
-    held_.ended(of.id, gone.key);
+    held_.ended(of.id, gone.key, gone.nonce);
     // The lock may have been released meanwhile, which its lease knows.
-    listeners_->lock_deleted(gone.key, of.id, gone.fence);
+    listeners_->lock_deleted(gone.key, of.id, gone.number());
   }
   return {.result = outcome::yes};
 }
 
 // ---- what the sessions of this process hold ------------------------------------------------------------------------
 
-void held_locks::granted(const id128& session, std::string_view key, std::uint64_t fence) noexcept {
+void held_locks::granted(const id128& session, std::string_view key, std::uint64_t nonce,
+                         std::uint64_t fence) noexcept {
   try {
     const base::lock_guard lock(mutex_);
-    sessions_[session].locks.insert_or_assign(std::string(key), fence);
+    sessions_[session].locks.insert_or_assign(name(key, nonce), fence);
   } catch (const std::exception&) {
     // If memory ran out, this lock is not checked.
   }
 }
 
-void held_locks::ended(const id128& session, std::string_view key) noexcept {
+void held_locks::ended(const id128& session, std::string_view key, std::uint64_t nonce) noexcept {
   const base::lock_guard lock(mutex_);
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   auto& locks = found->second.locks;
-  if (const auto at = locks.find(key); at != locks.end()) locks.erase(at);
+  if (const auto at = locks.find(name_seen(key, nonce)); at != locks.end()) locks.erase(at);
   if (locks.empty()) sessions_.erase(found);
 }
 
@@ -323,9 +325,9 @@ std::vector<held_locks::held> held_locks::next(const id128& session, std::size_t
   some.reserve(count);
   for (auto at = locks.upper_bound(last); some.size() < count; ++at) {
     if (at == locks.end()) at = locks.begin();
-    some.push_back({at->first, at->second});
+    some.push_back({at->first.first, at->first.second, at->second});
   }
-  if (!some.empty()) last = some.back().key;
+  if (!some.empty()) last = {some.back().key, some.back().nonce};
   return some;
 }
 

@@ -25,19 +25,29 @@ class held_locks {
  public:
   struct held {
     std::string key{};
+    std::uint64_t nonce = 0;  ///< of a member; 0: it is exclusive
     std::uint64_t fence = 0;
+
+    /// What names it at the server, and for its lease.
+    std::uint64_t number() const noexcept { return nonce != 0 ? nonce : fence; }
   };
 
-  void granted(const id128& session, std::string_view key, std::uint64_t fence) noexcept;
-  void ended(const id128& session, std::string_view key) noexcept;
+  void granted(const id128& session, std::string_view key, std::uint64_t nonce, std::uint64_t fence) noexcept;
+  void ended(const id128& session, std::string_view key, std::uint64_t nonce) noexcept;
   void forget(const id128& session) noexcept;
   /// Returns up to `most` of a session's locks, in turn, so that repeated calls return each of them.
   std::vector<held> next(const id128& session, std::size_t most);
 
  private:
+  using name = std::pair<std::string, std::uint64_t>;  // key and nonce
+  using name_seen = std::pair<std::string_view, std::uint64_t>;
+  struct by_name {
+    using is_transparent = void;
+    bool operator()(const name_seen& a, const name_seen& b) const noexcept { return a < b; }
+  };
   struct book {
-    std::map<std::string, std::uint64_t, std::less<>> locks{};
-    std::string last{};  ///< the last one that next() returned
+    std::map<name, std::uint64_t, by_name> locks{};
+    name last{};  ///< the last one that next() returned
   };
 
   base::mutex mutex_;
