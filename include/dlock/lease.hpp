@@ -86,7 +86,8 @@ class [[nodiscard]] lease {
   void ensure_held() const;
 
   /// Proves inside a transaction of the application's that the lease is ours, and keeps all others from being granted
-  /// the key until that transaction ends: what it writes can't come too late. `in`: an odb::transaction or
+  /// the key until that transaction ends: what it writes can't come too late. For a reader or a permit the others are
+  /// those that it excludes: writers, and holders of more permits than remain. `in`: an odb::transaction or
   /// odb::connection, see dlock/odb/verify.hpp.
   /// Errors: lock_lost, store_error; then the transaction has been rolled back.
   /// Cost: one statement, on the transaction's connection.

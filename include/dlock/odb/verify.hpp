@@ -15,6 +15,10 @@
 /// cluster may roll the transaction back unseen: there the check is repeated before the first write after a read and by
 /// t.commit(), which then may throw what verify() throws. On a transaction begun by hand, verify again at these points.
 ///
+/// Of a reader or a permit (lock_options::mode) the check is a SELECT on MySQL and MariaDB that locks the row of the
+/// member shared: it keeps those out whom the lease excludes, and lets other members verify, join and leave. It does
+/// not hold under XA on MariaDB, whose XA PREPARE releases shared locks. It needs SELECT on the table of members.
+///
 /// The database must be the one that the lock lives in, and the application's user needs SELECT and UPDATE on the lock
 /// table. Renewal is not affected: it writes another table (on SQLite it waits for the transaction, like every writer).
 ///

@@ -16,7 +16,8 @@ class transactional_store {
 
   /// The statement that proves, in a transaction of the application's, that a grant is still ours: it changes the lock
   /// row (so that a take-over waits for that transaction) if session and fence (rows: and nonce) are those given. The
-  /// request's action is not looked at.
+  /// request's action is not looked at. With request::units it locks the row of that member (session and nonce) so that
+  /// nobody deletes it before the end of that transaction.
   /// Cost: no I/O.
   virtual verification verification_of(const request& grant) const = 0;
   /// A statement that frees the key or row, for the application's transaction.

@@ -35,6 +35,8 @@ struct verification {
   std::vector<parameter> parameters{};  ///< text for text columns, bytes for binary ones
   std::string text{};                   ///< the same statement with its parameters written into it
   std::uint64_t expected_rows = 1;
+  /// It is a SELECT, which must find `expected_rows` rows: that of a reader or of a permit on MySQL and MariaDB.
+  bool reads = false;
 };
 
 }  // namespace dlock

@@ -65,8 +65,10 @@ class application_rows : public application_database {
   verification member_verification(const request& grant) const {
     auto values = verifier();
     values.push_back({"nonce", grant.nonce});
-    return on_this_server(rows_.about_key(grant, members_.verification(), std::move(values)),
-                          members_.end_of_verification());
+    auto made = on_this_server(rows_.about_key(grant, members_.verification(), std::move(values)),
+                               members_.end_of_verification());
+    made.reads = made.sql.starts_with("SELECT");
+    return made;
   }
 
   const dictionary words_;

@@ -169,7 +169,7 @@ TEST_CASE_METHOD(shared_scene, "verify of a member: a lease can say its check as
   auto mine = overslept_member(mode);
   const auto check = mine.verification();
   CHECK(check.expected_rows == 1);
-  CHECK(check.sql.starts_with("SELECT") == fixture->locks_rows());
+  CHECK(check.reads == fixture->locks_rows());
   CHECK(static_cast<std::size_t>(std::count(check.sql.begin(), check.sql.end(), '?')) == check.parameters.size());
   {
     odb::transaction t(begin(*bank));
