@@ -183,6 +183,7 @@ class faulty_store final : public store,
   const std::string& name() const noexcept override { return name_; }
   capabilities caps() const noexcept override { return caps_; }
   bool takes_wait() const noexcept override { return takes_wait_ || inner_->takes_wait(); }
+  std::string unfit_mode(const key_mode& wanted) const override { return inner_->unfit_mode(wanted); }
   std::string unfit_key(std::string_view key) const override {
     return unfit_.empty() || key.size() < 8 ? inner_->unfit_key(key) : unfit_;
   }

@@ -192,6 +192,7 @@ class watch_relays {
       ++owner.notified_;
       listener.may_be_free(works);
     }
+    key_mode mode() const noexcept override { return listener.mode(); }
     watch_relays& owner;
     const std::string key;
     const id128 session;

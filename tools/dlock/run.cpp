@@ -532,7 +532,7 @@ int run_once(run_report& report, const signal_queue& signals, bool own_group) {
     // This acquire does not set the minimum hold, and after the command a refusal would come too late.
     throw failure(exit_code::usage, fmt::format("--min-hold: {} does not know when a key was granted", locks.name()));
   }
-  if ((options.shared || options.permits != 0) && !locks.caps().shares) {
+  if ((options.shared || options.permits != 0) && locks.caps().any_mode && !locks.caps().shares) {
     throw failure(exit_code::usage, fmt::format("{}: {} has only exclusive locks",
                                                 options.shared ? "--shared" : "--permits", locks.name()));
   }

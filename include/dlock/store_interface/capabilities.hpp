@@ -53,9 +53,11 @@ struct capabilities {
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
   /// The modes of lock_options::mode: request::units, seen::shared, verb::close and open. A key that is closed without
-  /// another verb::close for some seconds is open again.
+  /// another verb::close for some seconds is open again. A store that keeps a queue at the server need not know these
+  /// two verbs: then its polls show no seen::shared.
   bool shares = false;
-  bool marks = false;  ///< store::marks(): it keeps what was done once
+  bool marks = false;    ///< store::marks(): it keeps what was done once
+  bool any_mode = true;  ///< with `shares` all modes, otherwise exclusive; false: unfit_mode() is asked about each
 
   /// What `waits` means: the store notifies waiters; a release wakes the first waiter; a release with request::wake
   /// wakes waiters of other processes; other programs use the same keys.

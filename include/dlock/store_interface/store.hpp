@@ -12,10 +12,9 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dlock/export.hpp"
-#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/key_listener.hpp"
 #include "dlock/store_interface/store_types.hpp"
 
 namespace DLOCK_EXPORT dlock {
@@ -39,65 +38,6 @@ class connection {
   /// Cost: no more than a microsecond.
   virtual bool alive() noexcept { return usable(); }
   virtual const connection_identity& identity() const noexcept = 0;
-};
-
-/// Names the grant of a row.
-struct row_grant {
-  id128 session{};
-  std::uint64_t nonce = 0;
-
-  explicit operator bool() const noexcept { return nonce != 0; }
-  friend bool operator==(const row_grant&, const row_grant&) noexcept = default;
-};
-
-/// A lock that a caller holds while it waits for another one.
-struct lock_held_meanwhile {
-  std::string key{};
-  id128 session{};
-  std::uint64_t fence = 0;
-  std::uint64_t nonce = 0;  ///< of a row: session and nonce name its grant; 0 for a key
-  instant until{};          ///< by the service's clock: the latest end of the wait
-
-  friend bool operator==(const lock_held_meanwhile&, const lock_held_meanwhile&) noexcept = default;
-};
-
-/// The locks that callers hold while they wait for one key.
-struct held_meanwhile {
-  std::vector<lock_held_meanwhile> locks{};
-  row_grant row{};  ///< if the wait is for a row, the row's present grant
-
-  friend bool operator==(const held_meanwhile&, const held_meanwhile&) noexcept = default;
-};
-
-/// A caller that waits, and holds a lock for which another one waits.
-struct cycle_link {
-  std::string who{};        ///< "host/pid label"; empty for a thread of this process
-  std::string waits_for{};  ///< the key's bytes
-};
-
-/// A waiter for a key, for the store.
-class key_listener {
- public:
-  /// The key may be free, so the waiter asks for it at once. `works`: the store notifies it of every such moment from
-  /// now on (with capabilities::others_release(), of each that it knows). If false, the store can't at present, so the
-  /// waiter polls with back-off until the next call. It only signals, but takes locks for it.
-  /// Precondition: the store holds no lock that execute() takes.
-  /// Thread safety: from any thread.
-  virtual void may_be_free(bool works) noexcept = 0;
-  /// The same while it works, after another process has notified this one, as far as the store knows.
-  virtual void was_rung() noexcept { may_be_free(true); }
-  /// Adds the locks that threads of this process hold while they wait for the key, and can't release before they have
-  /// it. A store that shares them with other processes finds deadlock cycles. The service calls
-  /// store::waiters_changed() when they change.
-  /// Errors: std::bad_alloc.
-  virtual void list_held(held_meanwhile& /*all*/) const {}
-  /// The thread that waits for the key and holds `held` is in a deadlock cycle with these: the first one holds the key,
-  /// each other one holds the lock for which the one before it waits, and the last waits for `held`. The thread's wait
-  /// would end first (`until`), so it ends now, with lock_deadlock. This only signals.
-  virtual void closes_cycle(const lock_held_meanwhile& /*held*/, std::span<const cycle_link> /*others*/) noexcept {}
-
- protected:
-  ~key_listener() = default;
 };
 
 /// A service, for its store.
@@ -131,6 +71,9 @@ class store {
   /// Without capabilities::any_key: why the text can't be a key here; empty if it can. Called at each call, before
   /// anything is sent. Before prepare() it need not know what only prepare() finds out.
   virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }
+  /// Without capabilities::any_mode: why keys can't be had in that mode; empty if they can. Called at each call, before
+  /// anything is sent.
+  virtual std::string unfit_mode(const key_mode& /*wanted*/) const { return {}; }
 
   /// Once, before anything else: makes or verifies the schema and checks that the server will do.
   /// Errors: store_error, unreachable, schema missing or of another version; std::invalid_argument, a setting that

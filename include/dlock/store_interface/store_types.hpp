@@ -67,6 +67,14 @@ enum class membership : std::uint8_t {
   closed,  ///< it takes no further ones, because a caller waits for the exclusive lock
 };
 
+/// The mode in which a caller wants a key: request::units and request::permits.
+struct key_mode {
+  std::uint32_t units = 0;
+  std::uint32_t permits = 0;
+
+  friend constexpr bool operator==(const key_mode&, const key_mode&) noexcept = default;
+};
+
 /// How long a key stays closed after the last verb::close; and after a third of that time it has to be repeated.
 constexpr microseconds closed_for = std::chrono::seconds{3};
 

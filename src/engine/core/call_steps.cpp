@@ -64,13 +64,17 @@ void check_request(const service_core& core, const lock_key& key, const detail::
       throw std::invalid_argument(fmt::format("dlock: key '{}': {}: {}", printable(key), core.where().name(), why));
     }
   }
-  if (terms.mode != exclusive) {
+  if (terms.mode != exclusive || !caps.any_mode) {
     const auto refuse = [&](const std::string& why) {
       throw std::invalid_argument(
           fmt::format("dlock: {} '{}': mode: {}", row != nullptr ? "row" : "key", printable(key), why));
     };
-    if (row != nullptr) refuse("a row has one holder: exclusive");
-    if (!caps.shares) refuse(core.where().name() + " has only exclusive locks");
+    if (terms.mode != exclusive && row != nullptr) refuse("a row has one holder: exclusive");
+    if (!caps.any_mode) {
+      if (const auto why = core.where().unfit_mode(mode_of(terms)); !why.empty()) refuse(core.where().name() + why);
+    } else if (!caps.shares) {
+      refuse(core.where().name() + " has only exclusive locks");
+    }
   }
   const bool can_all = caps.session_leases && caps.expiring_leases && caps.min_hold;
   if (row == nullptr && can_all && terms.fairness == fairness::none && terms.linger.count() == 0) return;

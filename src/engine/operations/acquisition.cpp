@@ -193,7 +193,8 @@ key_acquire::found key_acquire::join_readers(instant now) {
 
 /// The parts that ask the store, and wait in between.
 struct key_acquire::at_store {
-  at_store(engine_services& services, waker& woken) : pause(services, woken), watch(services, pause) {}
+  at_store(engine_services& services, waker& woken, const detail::lock_settings& terms)
+      : pause(services, woken), watch(services, pause, mode_of(terms)) {}
 
   base::late_object<key_attempt> attempt;
   bool patient = false;  // this process has had the key for long
@@ -208,7 +209,7 @@ struct key_acquire::at_store {
 
 /// Until it is over, or a single attempt of this process has taken the turn while the key was left to others.
 task<key_acquire::found> key_acquire::ask_store(flow& f) {
-  at_store here(services_, f.waker());
+  at_store here(services_, f.waker(), request_.terms);
   const auto attempt = [&here] { return here.attempt.has_value() ? &*here.attempt : nullptr; };
   auto how = begin_at_store(here, f.interrupted().has_value(), f.now());
   for (;;) {

@@ -16,6 +16,11 @@ namespace dlock::engine {
 /// The least time for a statement, however short the wait is: a brief delay must not fail a single attempt.
 constexpr microseconds statement_timeout = std::chrono::seconds{2};
 
+/// The mode as a store knows it.
+constexpr key_mode mode_of(const detail::lock_settings& terms) noexcept {
+  return {.units = terms.mode.units, .permits = terms.mode == shared ? 0 : terms.mode.permits};
+}
+
 /// The request of one call. `terms` must outlive it.
 struct lock_request {
   /// How the caller waits.
@@ -51,8 +56,8 @@ struct lock_request {
             .resource = key.view(),
             .row = key.row(),
             .request_id = owner->request_id,
-            .units = terms.mode.units,
-            .permits = terms.mode == shared ? 0 : terms.mode.permits,
+            .units = mode_of(terms).units,
+            .permits = mode_of(terms).permits,
             .in_order = in_order()};
   }
   /// Whether processes that have waited longer come first.

@@ -51,7 +51,8 @@ class poll_wait final : private pause {
 /// store sends no notifications.
 class release_subscription final : private key_listener {
  public:
-  release_subscription(engine_services& services, poll_wait& pause) noexcept : services_(services), pause_(pause) {}
+  release_subscription(engine_services& services, poll_wait& pause, const key_mode& mode) noexcept
+      : services_(services), pause_(pause), mode_(mode) {}
   release_subscription(const release_subscription&) = delete;
   release_subscription& operator=(const release_subscription&) = delete;
   ~release_subscription() { end(); }
@@ -82,6 +83,7 @@ class release_subscription final : private key_listener {
     if (!works) stopped_ = true;
     pause_.tell();
   }
+  key_mode mode() const noexcept override { return mode_; }
   void list_held(held_meanwhile& all) const override;
   void closes_cycle(const lock_held_meanwhile& held, std::span<const cycle_link> others) noexcept override;
   void show(const row_grant& holder) noexcept;
@@ -89,6 +91,7 @@ class release_subscription final : private key_listener {
 
   engine_services& services_;
   poll_wait& pause_;
+  const key_mode mode_;
   const lock_key* key_ = nullptr;  // set while it is subscribed
   id128 session_{};
   std::optional<closing_bell> last_member_{};  // likewise
