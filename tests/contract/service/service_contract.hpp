@@ -60,4 +60,15 @@ struct service_fixture {
   }
 };
 
+/// Some threads of two processes take and release a key for a while.
+template <class Body>
+void crowd_of(service_fixture& in, int threads, int rounds, const Body& body) {
+  std::vector<std::jthread> all;
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&, i] {
+      for (int round = 0; round < rounds; ++round) body(i % 2 == 0 ? in.a.locks : in.b.locks, i);
+    });
+  }
+}
+
 }  // namespace dlock::test
