@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Locks in a ZooKeeper ensemble (3.5 or later): queues of ephemeral nodes, named and ordered as by Apache Curator's
-/// InterProcessMutex or by kazoo's Lock, so that both exclude each other with dlock. ZooKeeper wakes one waiter at a
-/// time, in order.
+/// Locks in a ZooKeeper ensemble (3.5 or later): queues of ephemeral nodes, named and ordered as by a recipe of Apache
+/// Curator or of kazoo, so that its programs and dlock exclude each other. ZooKeeper wakes waiters in order.
 /// Linking dlock::zookeeper makes the scheme known to open_store().
 ///
 ///   zookeeper://host1:port,host2,host3/chroot?parameter=value&...
@@ -16,10 +15,17 @@
 /// |-------------------|--------------------------|------------------------------------------------------------------|
 /// | base              | a path, /dlock           | the node below which each key has one: base=/locks and the key   |
 /// |                   |                          | "stock" are the path /locks/stock of the other programs          |
-/// | names             | curator, kazoo; curator  | whose nodes ours are called like. dlock respects both; each of   |
-/// |                   |                          | the two respects only its own, unless you say more               |
+/// | names             | see below; curator       | the recipe whose programs see our nodes                          |
 /// | connect_timeout   | ms, 5000; 1 to 3600000   | how long the start waits for a server                            |
 /// | statement_timeout | ms, 5000; 1 to 3600000   | without an answer for so long a statement has an unknown outcome |
+///
+/// | names             | lock_options::mode       | beside                                                           |
+/// |-------------------|--------------------------|------------------------------------------------------------------|
+/// | curator           | exclusive                | Curator's InterProcessMutex. Locks of kazoo are respected, too   |
+/// | curator-readwrite | exclusive, shared        | Curator's InterProcessReadWriteLock                              |
+/// | curator-semaphore | one_of(n)                | Curator's InterProcessSemaphoreV2                                |
+/// | kazoo             | exclusive, shared        | kazoo's Lock or WriteLock, and ReadLock. Curator's mutexes are   |
+/// |                   |                          | respected, too                                                   |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. lock_options::ttl is at most three
 /// quarters of the servers' maxSessionTimeout (30 s where that is not set); docs/zookeeper.md says what it means here.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "dlock/lock_service.hpp"
@@ -26,34 +27,65 @@ struct visits {
   int errors = 0;
 };
 
-/// Who came in while another was inside: right if that one has been killed, and so has never written again.
-visits read(const std::string& log) {
-  visits found;
-  std::ifstream in(log);
-  std::string inside;
-  std::set<std::string> dead;
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream all(line);
-    std::string what, kind, pid;
-    all >> what >> kind >> pid;
-    if (what == "error") {
-      ++found.errors;
-      UNSCOPED_INFO(line);
-    } else if (what == "B") {
-      if (!inside.empty()) dead.insert(inside);
-      found.overlaps += dead.contains(pid) ? 1 : 0;
-      inside = pid;
-      ++found.of[kind];
-      found.order.push_back(kind);
+/// One stay of a program, from the line where it came in to that where it went.
+struct stay {
+  std::size_t begin;
+  std::size_t end;
+  std::string mode;
+};
+
+/// How often two were inside who exclude each other, or more than two with
+/// permits.
+int count_overlaps(const std::vector<stay>& stays) {
+  int found = 0;
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    const auto inside = [&, begin = stays[i].begin](const stay& other) {
+      return other.begin < begin && begin < other.end;
+    };
+    const auto others = std::count_if(stays.begin(), stays.end(), inside);
+    const auto same = std::count_if(stays.begin(), stays.end(),
+                                    [&](const stay& other) { return inside(other) && other.mode == stays[i].mode; });
+    if (stays[i].mode == "read") {
+      found += static_cast<int>(others - same);
     } else {
-      found.overlaps += inside == pid ? 0 : 1;
-      inside.clear();
+      found += static_cast<int>(stays[i].mode == "permit" ? std::max<std::ptrdiff_t>(others - 1, 0) : others);
     }
   }
   return found;
 }
 
-words curator(const zookeeper_server& server, const std::string& log, const std::string& how) {
+/// Whoever came in and did not go has been killed, so whoever came in later was right.
+visits read(const std::string& log) {
+  visits found;
+  std::ifstream in(log);
+  std::map<std::string, std::size_t> inside;  // by process: the line where it came in
+  std::vector<stay> stays;
+  std::size_t at = 0;
+  for (std::string line; std::getline(in, line); ++at) {
+    std::istringstream all(line);
+    std::string what, kind, pid, mode;
+    all >> what >> kind >> pid >> mode;
+    if (what == "error") {
+      ++found.errors;
+      UNSCOPED_INFO(line);
+    } else if (what == "B") {
+      found.overlaps += inside.insert_or_assign(pid, at).second ? 0 : 1;
+      ++found.of[kind];
+      ++found.of[kind + " " + mode];
+      found.order.push_back(kind + " " + mode);
+    } else if (const auto came = inside.find(pid); came == inside.end()) {
+      ++found.overlaps;
+    } else {
+      stays.push_back({came->second, at, mode});
+      inside.erase(came);
+    }
+  }
+  found.overlaps += count_overlaps(stays);
+  return found;
+}
+
+words curator(const zookeeper_server& server, const std::string& log, const std::string& how,
+              const std::string& mode = "lock") {
   return {"java",
           "-Xshare:auto",
           "-XX:TieredStopAtLevel=1",
@@ -65,15 +97,51 @@ words curator(const zookeeper_server& server, const std::string& log, const std:
           server.address(),
           "/locks/k",
           log,
-          how};
+          how,
+          mode};
 }
 
-words kazoo(const zookeeper_server& server, const std::string& log, const std::string& how) {
-  return {DLOCK_TEST_PYTHON, DLOCK_TEST_KAZOO_PY, server.address(), "/locks/k", log, how};
+words kazoo(const zookeeper_server& server, const std::string& log, const std::string& how,
+            const std::string& mode = "lock") {
+  return {DLOCK_TEST_PYTHON, DLOCK_TEST_KAZOO_PY, server.address(), "/locks/k", log, how, mode};
 }
 
-words ours(const zookeeper_server& server, const std::string& log, const std::string& how, const std::string& names) {
-  return {DLOCK_TEST_ZOOKEEPER_WORKER, server.url("base=/locks&names=" + names), "k", log, how};
+words ours(const zookeeper_server& server, const std::string& log, const std::string& how, const std::string& names,
+           const std::string& mode = "lock") {
+  return {DLOCK_TEST_ZOOKEEPER_WORKER, server.url("base=/locks&names=" + names), "k", log, how, mode};
+}
+
+/// Runs them all and kills some, until each of these visitors has come more than 15 times.
+visits run_and_kill(const std::vector<words>& commands, const std::string& log, const words& visitors) {
+  const auto all_more_than = [&](int number) {
+    auto found = read(log);
+    return std::all_of(visitors.begin(), visitors.end(), [&](const auto& each) { return found.of[each] > number; });
+  };
+  std::vector<std::unique_ptr<child_process>> children;
+  for (const auto& command : commands) children.push_back(std::make_unique<child_process>(command));
+  REQUIRE(eventually([&] { return all_more_than(5); }, 60s));
+  std::mt19937 random{20};
+  const auto begun = std::chrono::steady_clock::now();
+  const auto enough = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - begun < 4s) return false;
+    return now - begun > 90s || all_more_than(15);
+  };
+  while (!enough()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{500 + random() % 1000});
+    auto& victim = *children[random() % children.size()];
+    victim.kill();
+    victim.start();
+  }
+  children.clear();
+  auto found = read(log);
+  for (const auto& each : visitors) {
+    UNSCOPED_INFO(each << ": " << found.of[each]);
+    CHECK(found.of[each] > 15);
+  }
+  CHECK(found.overlaps == 0);
+  CHECK(found.errors == 0);
+  return found;
 }
 
 /// How many nodes stand in the queue.
@@ -93,34 +161,10 @@ TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at
   const scratch_folder folder;
   const auto log = folder / "log";
   auto theirs = neighbour == "curator" ? curator(server, log, "loop") : kazoo(server, log, "loop");
-  if (neighbour == "kazoo with a pattern") theirs.emplace_back("lock-");
+  if (neighbour == "kazoo with a pattern") theirs.emplace_back("lock-");  // after its mode
   const auto mine = ours(server, log, "loop", neighbour == "kazoo" ? "kazoo" : "curator");
   const auto kind = neighbour.substr(0, neighbour.find(' '));
-  {
-    std::vector<std::unique_ptr<child_process>> children;
-    for (const auto& command : {theirs, mine, theirs, mine})
-      children.push_back(std::make_unique<child_process>(command));
-    REQUIRE(eventually([&] { return read(log).of[kind] > 10 && read(log).of["dlock"] > 10; }, 60s));
-    std::mt19937 random{20};
-    const auto begun = std::chrono::steady_clock::now();
-    const auto enough = [&] {
-      const auto now = std::chrono::steady_clock::now();
-      if (now - begun < 4s) return false;
-      return now - begun > 60s || (read(log).of[kind] > 20 && read(log).of["dlock"] > 20);
-    };
-    while (!enough()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{500 + random() % 1000});
-      auto& victim = *children[random() % children.size()];
-      victim.kill();
-      victim.start();
-    }
-  }
-  auto found = read(log);
-  CAPTURE(found.of[kind], found.of["dlock"]);
-  CHECK(found.overlaps == 0);
-  CHECK(found.errors == 0);
-  CHECK(found.of[kind] > 20);
-  CHECK(found.of["dlock"] > 20);
+  run_and_kill({theirs, mine, theirs, mine}, log, {kind, "dlock"});
   // What the dead have left behind goes with their sessions.
   lock_service locks(server.url("base=/locks"));
   CHECK(granted(locks.acquire("k", {.wait = 40s})));
@@ -148,7 +192,148 @@ TEST_CASE("zookeeper: dlock and its neighbours get a lock in the order in which 
   CHECK_FALSE(granted(locks.try_acquire("k")));
   for (const auto& each : children) each->go_on();
   REQUIRE(eventually([&] { return read(log).order.size() == 4; }));
-  CHECK(read(log).order == words{neighbour, "dlock", neighbour, "dlock"});
+  const auto other = neighbour + " lock";
+  CHECK(read(log).order == words{other, "dlock lock", other, "dlock lock"});
+  CHECK(read(log).overlaps == 0);
+}
+
+TEST_CASE("zookeeper: readers and writers of dlock and its neighbours exclude each other, all killed at random",
+          "[T48][T91]") {
+  const auto neighbour = GENERATE(as<std::string>{}, "curator", "kazoo");
+  CAPTURE(neighbour);
+  const zookeeper_server server;
+  const scratch_folder folder;
+  const auto log = folder / "log";
+  const std::string names = neighbour == "curator" ? "curator-readwrite" : "kazoo";
+  const auto mine = [&](const char* mode) { return ours(server, log, "loop", names, mode); };
+  if (neighbour == "curator") {
+    run_and_kill({curator(server, log, "loop", "read"), mine("read"), curator(server, log, "loop", "write"),
+                  mine("write"), mine("read")},
+                 log, {"curator read", "curator write", "dlock read", "dlock write"});
+  } else {
+    // A ReadLock before kazoo 2.9 waits for writers that come after it, and these wait for it.
+    run_and_kill({kazoo(server, log, "loop", "write"), mine("read"), kazoo(server, log, "loop", "write"), mine("write"),
+                  mine("read")},
+                 log, {"kazoo write", "dlock read", "dlock write"});
+  }
+  lock_service locks(server.url("base=/locks&names=" + names));
+  CHECK(granted(locks.acquire("k", {.wait = 40s})));
+}
+
+TEST_CASE("zookeeper: readers of dlock and its neighbours read together, and a writer of either stops new ones",
+          "[T33][T91]") {
+  const auto [neighbour, we_write, crash] = GENERATE(table<std::string, bool, bool>(
+      {{"curator", true, true}, {"curator", false, false}, {"kazoo", false, true}, {"kazoo", true, false}}));
+  CAPTURE(neighbour, we_write, crash);
+  const zookeeper_server server;
+  const scratch_folder folder;
+  const auto log = folder / "log";
+  const std::string names = neighbour == "curator" ? "curator-readwrite" : "kazoo";
+  const auto mine = [&](const char* mode) { return ours(server, log, "once", names, mode); };
+  const auto theirs = [&, curators = neighbour == "curator"](const char* mode) {
+    return curators ? curator(server, log, "once", mode) : kazoo(server, log, "once", mode);
+  };
+  const std::string mine_is = "dlock ", theirs_is = neighbour + " ";
+  std::vector<std::unique_ptr<child_process>> children;
+  const auto comes = [&](const words& command) {
+    children.push_back(std::make_unique<child_process>(command));
+    const auto length = static_cast<int>(children.size());
+    REQUIRE(eventually([&] { return queue_length(server) == length; }, 60s));
+  };
+  const auto inside = [&](std::size_t number) {
+    REQUIRE(eventually([&] { return read(log).order.size() == number; }, 60s));
+  };
+  comes(theirs("read"));
+  inside(1);
+  comes(mine("read"));
+  inside(2);
+  comes(we_write ? mine("write") : theirs("write"));
+  comes(we_write ? theirs("read") : mine("read"));
+  lock_service locks(server.url("base=/locks&names=" + names));
+  CHECK(locks.holders("k").size() == 2);
+  CHECK(locks.waiters("k").count == 2);
+  CHECK_FALSE(granted(locks.try_acquire("k", {.mode = shared})));
+  CHECK_FALSE(granted(locks.try_acquire("k")));
+  CHECK(read(log).order.size() == 2);
+  const auto ends = [&, kills = crash](std::size_t which) {
+    if (kills) {
+      children[which]->kill();
+    } else {
+      children[which]->go_on();
+    }
+  };
+  ends(0);
+  ends(1);
+  inside(3);
+  CHECK_FALSE(granted(locks.try_acquire("k", {.mode = shared})));
+  ends(2);
+  inside(4);
+  auto reading = locks.acquire("k", {.mode = shared});  // beside the last one
+  reading.release();
+  CHECK_FALSE(granted(locks.try_acquire("k")));
+  ends(3);
+  CHECK(granted(locks.acquire("k", {.wait = 40s})));
+  const auto writer = (we_write ? mine_is : theirs_is) + "write", last = (we_write ? theirs_is : mine_is) + "read";
+  CHECK(read(log).order == words{theirs_is + "read", mine_is + "read", writer, last});
+  CHECK(read(log).overlaps == 0);
+}
+
+TEST_CASE("zookeeper: no more have permits than there are, of dlock and of Curator, all killed at random",
+          "[T48][T91]") {
+  const zookeeper_server server;
+  const scratch_folder folder;
+  const auto log = folder / "log";
+  const auto theirs = curator(server, log, "loop", "permit");
+  const auto mine = ours(server, log, "loop", "curator-semaphore", "permit");
+  run_and_kill({theirs, mine, theirs, mine, mine}, log, {"curator", "dlock"});
+  lock_service locks(server.url("base=/locks&names=curator-semaphore"));
+  CHECK(granted(locks.acquire("k", {.wait = 40s, .mode = one_of(1)})));
+}
+
+TEST_CASE("zookeeper: those who wait for a permit get it in order, of dlock and of Curator", "[T33][T91]") {
+  const auto [we_first, crash] = GENERATE(table<bool, bool>({{true, true}, {false, false}}));
+  CAPTURE(we_first, crash);
+  const zookeeper_server server;
+  const scratch_folder folder;
+  const auto log = folder / "log";
+  const auto theirs = curator(server, log, "once", "permit");
+  const auto mine = ours(server, log, "once", "curator-semaphore", "permit");
+  std::vector<std::unique_ptr<child_process>> children;
+  const auto comes = [&](const words& command, int nodes) {
+    children.push_back(std::make_unique<child_process>(command));
+    REQUIRE(eventually([&] { return queue_length(server) == nodes; }, 60s));
+  };
+  const auto inside = [&](std::size_t number) {
+    REQUIRE(eventually([&] { return read(log).order.size() == number; }, 60s));
+  };
+  comes(theirs, 1);
+  inside(1);
+  comes(mine, 2);
+  inside(2);
+  comes(we_first ? mine : theirs, 4);  // in the lock, and with a node among the permits
+  comes(we_first ? theirs : mine, 5);  // behind it
+  lock_service locks(server.url("base=/locks&names=curator-semaphore"));
+  CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
+  CHECK(locks.waiters("k").count == 2);
+  CHECK(read(log).order.size() == 2);
+  const auto ends = [&, kills = crash](std::size_t which) {
+    if (kills) {
+      children[which]->kill();
+    } else {
+      children[which]->go_on();
+    }
+  };
+  ends(we_first ? 0 : 1);
+  inside(3);
+  CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
+  ends(we_first ? 1 : 0);
+  inside(4);
+  CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
+  ends(2);
+  ends(3);
+  CHECK(granted(locks.acquire("k", {.wait = 40s, .mode = one_of(1)})));
+  const std::string us = "dlock permit", them = "curator permit";
+  CHECK(read(log).order == words{them, us, we_first ? us : them, we_first ? them : us});
   CHECK(read(log).overlaps == 0);
 }
 
@@ -160,9 +345,17 @@ TEST_CASE("zookeeper: the check of the log finds what it is there to find") {
   };
   CHECK(overlaps("B x 1\nE x 1\nB y 2\nE y 2\nB x 1\nE x 1\n") == 0);
   CHECK(overlaps("B x 1\nB y 2\nE y 2\nB z 3\nE z 3\n") == 0);  // 1 was killed
-  CHECK(overlaps("B x 1\nB y 2\nE x 1\nE y 2\n") == 2);
+  CHECK(overlaps("B x 1\nB y 2\nE x 1\nE y 2\n") == 1);
   CHECK(overlaps("B x 1\nB y 2\nE y 2\nE x 1\n") == 1);
   CHECK(overlaps("B x 1\nB y 2\nE y 2\nB x 1\nE x 1\n") == 1);
+  CHECK(overlaps("E x 1\n") == 1);
+  CHECK(overlaps("B x 1 read\nB y 2 read\nE x 1 read\nB x 1 read\nE y 2 read\nE x 1 read\n") == 0);
+  CHECK(overlaps("B x 1 read\nB y 2 write\nE x 1 read\nE y 2 write\n") == 1);
+  CHECK(overlaps("B x 1 write\nB y 2 read\nE y 2 read\nB y 2 read\nE y 2 read\nE x 1 write\n") == 2);
+  CHECK(overlaps("B x 1 permit\nB y 2 permit\nE x 1 permit\nB z 3 permit\nE z 3 permit\nE y 2 permit\n") == 0);
+  CHECK(overlaps("B x 1 permit\nB y 2 permit\nB z 3 permit\nE z 3 permit\nE x 1 permit\nE y 2 permit\n") == 1);
+  CHECK(overlaps("B x 1 permit\nB y 2 permit\nB z 3 permit\nE z 3 permit\nE y 2 permit\n") == 0);  // 1 was killed
+  CHECK(overlaps("B x 1 read\nB y 2 read\nB z 3 write\nE z 3 write\nB y 4 read\nE y 4 read\n") == 0);
 }
 
 }  // namespace dlock::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Locks by dlock, beside the neighbours: worker URL KEY LOG loop|once
+/// Locks by dlock, beside the neighbours: worker URL KEY LOG loop|once MODE. MODE: read, permit (one of two),
+/// or anything for an exclusive lock.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -30,15 +31,17 @@ void write_line(const char* log, const std::string& line) {
 int main(int, char** words) {
   dlock::lock_service locks(words[1], {.defaults = {.ttl = 5s, .wait = 30s}});
   const bool once = words[4] == std::string("once");
-  const auto pid = ::getpid();
+  const std::string mode = words[5];
+  const auto wanted = mode == "read" ? dlock::shared : mode == "permit" ? dlock::one_of(2) : dlock::exclusive;
+  const auto who = fmt::format("dlock {} {}\n", ::getpid(), mode);
   do {
     try {
-      const auto held = locks.acquire(words[2]);
-      write_line(words[3], fmt::format("B dlock {}\n", pid));
+      const auto held = locks.acquire(words[2], {.mode = wanted});
+      write_line(words[3], "B " + who);
       char byte = 0;
       if (once && ::read(STDIN_FILENO, &byte, 1) < 0) return 1;
       if (!once) std::this_thread::sleep_for(1ms);
-      write_line(words[3], fmt::format("E dlock {}\n", pid));
+      write_line(words[3], "E " + who);
     } catch (const dlock::error& e) {
       write_line(words[3], fmt::format("error dlock {}\n", e.what()));
     }

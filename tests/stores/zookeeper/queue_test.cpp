@@ -123,7 +123,7 @@ TEST_CASE("zookeeper: a place whose predecessor goes between its list and its wa
   orphan_nodes orphans;
   counting_listener listener;
   const auto fixture =
-      std::make_shared<queue_node>(handle, orphans, queue_node::terms{"/q", node_names::curator, "data"}, listener);
+      std::make_shared<queue_node>(handle, orphans, queue_node::terms{.path = "/q", .data = "data"}, listener);
   fixture->begin();
   REQUIRE(eventually([&] { return !fixture->name().empty(); }));
   std::this_thread::sleep_for(200ms);  // until the list is there; without it the test shows less
@@ -145,7 +145,7 @@ TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is 
   REQUIRE(answer(a.cancel("k", late)) == outcome::no);
   // As by a server that has still had the request.
   other_client other(server.url());
-  other.make("/dlock/k/" + node_prefix(node_names::curator, attempt_id(a.id, late)), ZOO_EPHEMERAL_SEQUENTIAL);
+  other.make("/dlock/k/" + node_prefix(node_names::curator, attempt_id(a.id, late), false), ZOO_EPHEMERAL_SEQUENTIAL);
   CHECK(answer(b.take("k")) == outcome::no);
   REQUIRE(a.renew(for_long) == outcome::yes);
   CHECK(eventually([&] { return nodes_of_key(server) == 0; }));

@@ -23,7 +23,7 @@ TEST_CASE("zookeeper url: what is wrong is named with its value") {
   refused("zookeeper://a/?base=locks", "base=locks does not begin with '/'");
   refused("zookeeper://a/?base=/%01", "is not a path of printable ASCII names");
   refused("zookeeper://a/?base=/" + std::string(300, 'x'), "more than 200");
-  refused("zookeeper://a/?names=redis", "names=redis is not curator or kazoo");
+  refused("zookeeper://a/?names=redis", "names=redis is not curator, curator-readwrite, curator-semaphore or kazoo");
   refused("zookeeper://a/?connect_timeout=0", "connect_timeout=0 is not 1 to 3600000");
   refused("zookeeper://a/?statement_timeout=5s", "statement_timeout=5s");
   refused("zookeeper://a/?tls=verify", "unknown parameter 'tls'");

@@ -65,8 +65,10 @@ std::string without_last_slash(std::string path) {
 
 node_names parse_names(const std::string& text) {
   if (text == "curator") return node_names::curator;
+  if (text == "curator-readwrite") return node_names::curator_readwrite;
+  if (text == "curator-semaphore") return node_names::curator_semaphore;
   if (text == "kazoo") return node_names::kazoo;
-  bad(fmt::format("names={} is not curator or kazoo", text));
+  bad(fmt::format("names={} is not curator, curator-readwrite, curator-semaphore or kazoo", text));
 }
 
 }  // namespace
@@ -446,21 +448,30 @@ void zookeeper_handle::read(const std::string& path, on_answer done) {
        [&](zhandle_t* on, const void* about) { return ::zoo_aget(on, path.c_str(), 0, on_data, about); });
 }
 
-void zookeeper_handle::read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
-                                      on_answer done) {
-  {
-    const base::lock_guard lock(mutex_);
-    auto& listeners = watched_[path];
-    // Removes waiters that have left, because many wait one after the other for a node that is held for long.
-    std::erase_if(listeners, [&](const auto& each) { return each.expired() || each.lock() == listener; });
-    listeners.push_back(listener);
-  }
-  const auto known = [this, path, listener, done = std::move(done)](answer read) {
+on_answer zookeeper_handle::watched(const std::string& path, const std::shared_ptr<node_listener>& listener,
+                                    on_answer done) {
+  const base::lock_guard lock(mutex_);
+  auto& listeners = watched_[path];
+  // Removes waiters that have left, because many wait one after the other for a node that is held for long.
+  std::erase_if(listeners, [&](const auto& each) { return each.expired() || each.lock() == listener; });
+  listeners.push_back(listener);
+  return [this, path, listener, done = std::move(done)](answer read) {
     if (read.code != ZOK) forget(path, listener);  // the server set no watch
     done(std::move(read));
   };
-  send(known, [&](zhandle_t* on, const void* about) {
+}
+
+void zookeeper_handle::read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
+                                      on_answer done) {
+  send(watched(path, listener, std::move(done)), [&](zhandle_t* on, const void* about) {
     return ::zoo_awget(on, path.c_str(), on_change, this, on_data, about);
+  });
+}
+
+void zookeeper_handle::list_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
+                                      on_answer done) {
+  send(watched(path, listener, std::move(done)), [&](zhandle_t* on, const void* about) {
+    return ::zoo_awget_children(on, path.c_str(), on_change, this, on_names, about);
   });
 }
 

@@ -22,8 +22,8 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Which of the two widespread recipes recognises our nodes. dlock respects the nodes of both.
-enum class node_names { curator, kazoo };
+/// Which recipe of other programs recognises our nodes.
+enum class node_names { curator, curator_readwrite, curator_semaphore, kazoo };
 
 /// The parameters of a zookeeper:// URL, checked. dlock/stores/zookeeper.hpp documents them.
 struct zookeeper_settings {
@@ -103,6 +103,8 @@ class zookeeper_handle {
   void read(const std::string& path, on_answer done);
   /// Reads a node. If it exists, `listener` is notified once when it has changed or is deleted.
   void read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer done);
+  /// Lists a node. If it exists, `listener` is notified once when its children have changed.
+  void list_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer done);
   /// The leader answers.
   void sync(const std::string& path, on_answer done);
   /// Reads a list that is no older than the leader's. An answer without names is that of sync().
@@ -117,6 +119,8 @@ class zookeeper_handle {
   void leave(zhandle_t* retired) noexcept;
   void end_retired() noexcept;
   void watch_again();
+  /// Notes a watch before it is set. Returns the function that takes the answer.
+  on_answer watched(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer done);
   void forget(const std::string& path, const std::shared_ptr<node_listener>& listener);
   template <class Call>
   void send(on_answer done, Call&& call);

@@ -19,25 +19,31 @@ namespace dlock::stores::zookeeper {
 
 namespace {
 
-/// Describes the held keys.
+/// Describes the holders of keys.
 reply describe(const lock_nodes& nodes, const execution& with, const std::vector<std::string>& keys,
                std::vector<holder_info>& found) {
-  const auto holders = nodes.find_holders(with, keys);
+  const auto shown = nodes.find_nodes(with, keys, [](std::size_t, const lock_queue& queue) { return queue.holders(); });
+  const auto waiting = with.on.ask(nodes.counts() ? keys.size() : 0, [&](request_round& round) {
+    for (std::size_t i = 0; i != keys.size(); ++i) with.handle.list(nodes.lock_of(keys[i]), round.slot(i));
+  });
   std::vector<holder_info> held;
   for (std::size_t i = 0; i != keys.size(); ++i) {
-    if (holders[i].code != ZOK) return not_done({.code = holders[i].code}, "poll");
-    if (!holders[i].held) continue;
-    held.push_back({.key = keys[i], .fence = holders[i].fence, .kind = lease_kind::session});
-    auto& info = held.back();
-    if (!holders[i].names.empty()) info.waiters = contenders_in(holders[i].names).size() - 1;
-    if (const auto data = node_data::parse(holders[i].data)) {
-      info.session = data->session;
-      info.host = data->host;
-      info.pid = data->pid;
-      info.label = data->label;
-      info.remaining = std::chrono::milliseconds{data->timeout_ms};
-    } else {
-      info.label = detail::printable_text(holders[i].data.substr(0, 64));
+    const auto& of = shown[i];
+    if (of.code != ZOK) return not_done({.code = of.code}, "poll");
+    for (const auto& each : of.nodes) {
+      held.push_back({.key = keys[i], .fence = each.fence, .kind = lease_kind::session});
+      auto& info = held.back();
+      info.waiters =
+          nodes.counts() ? waiting[i].names.size() : std::max(of.contenders, of.nodes.size()) - of.nodes.size();
+      if (const auto data = node_data::parse(each.data)) {
+        info.session = data->session;
+        info.host = data->host;
+        info.pid = data->pid;
+        info.label = data->label;
+        info.remaining = std::chrono::milliseconds{data->timeout_ms};
+      } else {
+        info.label = detail::printable_text(each.data.substr(0, 64));
+      }
     }
   }
   const auto sessions = with.on.ask(held.size(), [&](request_round& round) {
@@ -109,11 +115,15 @@ reply zookeeper_store::revoke(connection& on, const request& key) noexcept {
     std::vector<holder_info> found;
     auto known = describe(nodes_, with, {std::string(key.resource)}, found);
     if (known.result != outcome::yes) return known;
-    if (found.empty() || !found.front().session) return {.result = outcome::no};
-    const auto path = nodes_.session_path(found.front().session);
-    const auto removed = with.on.ask([&](on_answer done) { with.handle.remove(path, std::move(done)); });
-    if (removed.code == ZOK || removed.code == ZNONODE) return {.result = outcome::yes};
-    return not_done(removed, "revoke");
+    std::erase_if(found, [](const holder_info& each) { return !each.session; });  // other programs
+    const auto removed = with.on.ask(found.size(), [&](request_round& round) {
+      for (std::size_t i = 0; i != found.size(); ++i)
+        with.handle.remove(nodes_.session_path(found[i].session), round.slot(i));
+    });
+    for (const auto& each : removed) {
+      if (each.code != ZOK && each.code != ZNONODE) return not_done(each, "revoke");
+    }
+    return {.result = found.empty() ? outcome::no : outcome::yes};
   });
 }
 

@@ -4,6 +4,7 @@
 /// The names of lock nodes. Each key has a node, and that has a child for each holder and waiter, in the order of the
 /// numbers that the server appends to their names.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/zookeeper/client/handle.hpp"
 
 namespace dlock::stores::zookeeper {
@@ -20,25 +22,48 @@ std::string name_of_key(std::string_view key, bool at_root);
 /// The key of a node's name, or nothing if dlock makes no such name.
 std::optional<std::string> key_of_name(std::string_view name);
 
-/// The number in a node's name in any recipe that dlock knows. Nothing if its owner does not ask for the lock.
-std::optional<std::int32_t> number_in(std::string_view name);
-/// A child of a key's node that is no contender: of a recipe that dlock does not know, such as a read lock or a
-/// semaphore, whose locks it can't respect. Empty if there is none.
-std::string foreign_in(const std::vector<std::string>& names);
-/// The error text about such a node.
-std::string foreign_text(const std::string& path, const std::string& node);
-/// The nodes that ask for the lock, in the order of their numbers. The first one holds it.
-std::vector<std::string> contenders_in(std::vector<std::string> names);
-/// The name of the node that holds the lock; empty if none does.
-std::string first_of(const std::vector<std::string>& names);
-/// The name right before `mine`; empty if it is the first. Nothing if it is not in the list, which then is from a time
-/// before or after it existed, and says nothing about its place.
-std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine);
+/// What the node of a caller that asks for a key is called, and so for what it asks.
+struct contender {
+  std::int32_t number = 0;  ///< its place: smaller ones come first
+  bool shares = false;      ///< for a shared lock or a permit
+};
+/// Nothing if the node's owner does not ask for a lock of that recipe.
+std::optional<contender> contender_of(node_names recipe, std::string_view name);
+
+/// The nodes of one key, by the rules of a recipe: a writer holds the key if it is the first of them, a reader if no
+/// writer comes before it, a permit's node if it is one of the first, as many as there are permits.
+class lock_queue {
+ public:
+  lock_queue(node_names recipe, const std::vector<std::string>& names) : recipe_(recipe), names_(names) {}
+
+  /// A child of a key's node that is no contender: of a recipe that dlock does not know, such as a semaphore, whose
+  /// locks it can't respect. Empty if there is none.
+  std::string foreign() const;
+  /// The number of those that ask for the key.
+  std::size_t size() const;
+  /// All of them, in their order.
+  std::vector<std::string> contenders() const;
+  /// Those that hold it, in their order.
+  std::vector<std::string> holders() const;
+  /// A node that a new caller has to wait for; empty if there is none.
+  std::string blocker(const key_mode& wanted) const;
+  /// The node that `mine` has to wait for next; empty if it holds the key. Nothing if it is not in the list, which then
+  /// is from a time before or after it existed, and says nothing about its place. `permits`: of how many it is one.
+  std::optional<std::string> before(std::string_view mine, std::uint32_t permits = 0) const;
+
+ private:
+  std::string nearest(std::optional<std::int32_t> own, bool only_writers) const;
+
+  const node_names recipe_;
+  const std::vector<std::string>& names_;
+};
+/// The error text about a foreign node.
+std::string foreign_text(node_names recipe, const std::string& path, const std::string& node);
 
 /// 32 hexadecimal digits that identify one attempt, so that its node is found when the answer to its creation was lost.
 std::string attempt_id(const id128& session, std::uint64_t nonce);
-/// The part of the name before the number, as in Apache Curator's InterProcessMutex or kazoo's Lock.
-std::string node_prefix(node_names recipe, std::string_view attempt);
+/// The part of the name before the number, as in that recipe.
+std::string node_prefix(node_names recipe, std::string_view attempt, bool shares);
 
 /// The contents of a node of ours, for operators: "dlock <session> <ms> <host>/<pid> <label>".
 struct node_data {

@@ -35,7 +35,7 @@ reply lock_nodes::make_base(zookeeper_connection& on, zookeeper_handle& handle) 
   return {.result = outcome::yes};
 }
 
-reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const {
+reply lock_nodes::make_folder(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const {
   // The servers delete a container some time after its last child. Those before 3.5 have no containers.
   int mode = ZOO_CONTAINER;
   answer made;
@@ -45,7 +45,9 @@ reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle
     if (made.code == ZUNIMPLEMENTED) {
       mode = ZOO_PERSISTENT;
     } else if (made.code == ZNONODE) {
-      if (const auto base = make_base(on, handle); base.result != outcome::yes) return base;
+      const auto above = path.substr(0, path.rfind('/'));
+      const auto base = above == base_ ? make_base(on, handle) : make_folder(on, handle, above);
+      if (base.result != outcome::yes) return base;
     } else {
       break;
     }
@@ -53,48 +55,50 @@ reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle
   return not_done(made, ("create " + path).c_str());
 }
 
-std::vector<node_holder> lock_nodes::find_holders(const execution& with, const std::vector<std::string>& keys) const {
-  std::vector<node_holder> found(keys.size());
+std::vector<shown_nodes> lock_nodes::find_nodes(const execution& with, const std::vector<std::string>& keys,
+                                                const choose_nodes& choose) const {
+  std::vector<shown_nodes> found(keys.size());
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
   constexpr int rounds = 5;  // a holder may leave between the two requests
   for (int round = 0; round != rounds && !open.empty(); ++round) {
-    auto listed = with.on.ask(open.size(), [&](request_round& all) {
-      for (std::size_t i = 0; i != open.size(); ++i) with.handle.list(path_of(keys[open[i]]), all.slot(i));
+    const auto listed = with.on.ask(open.size(), [&](request_round& all) {
+      for (std::size_t i = 0; i != open.size(); ++i) with.handle.list(folder_of(keys[open[i]]), all.slot(i));
     });
-    std::vector<std::size_t> held;
+    std::vector<std::pair<std::size_t, std::string>> chosen;  // key and name
     for (std::size_t i = 0; i != open.size(); ++i) {
       auto& of = found[open[i]];
       if (listed[i].code == ZNOAUTH) {
-        of.held = true;
+        of.nodes.emplace_back();
       } else if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
         of.code = listed[i].code;
       } else {
-        of.node = first_of(listed[i].names);
-        of.foreign = foreign_in(listed[i].names);
-        of.held = !of.node.empty();
-        if (!of.held) continue;
-        of.names = std::move(listed[i].names);
-        held.push_back(open[i]);
+        const lock_queue queue(names_, listed[i].names);
+        of.foreign = queue.foreign();
+        of.contenders = queue.size();
+        for (auto& name : choose(open[i], queue)) chosen.emplace_back(open[i], std::move(name));
       }
     }
-    const auto read = with.on.ask(held.size(), [&](request_round& all) {
-      for (std::size_t i = 0; i != held.size(); ++i) {
-        with.handle.read(path_of(keys[held[i]]) + "/" + found[held[i]].node, all.slot(i));
+    const auto read = with.on.ask(chosen.size(), [&](request_round& all) {
+      for (std::size_t i = 0; i != chosen.size(); ++i) {
+        with.handle.read(folder_of(keys[chosen[i].first]) + "/" + chosen[i].second, all.slot(i));
       }
     });
     open.clear();
-    for (std::size_t i = 0; i != held.size(); ++i) {
-      auto& of = found[held[i]];
-      if (read[i].code == ZNONODE) {
-        of = {};
-        open.push_back(held[i]);
-      } else if (read[i].code == ZOK) {
-        of.data = read[i].text;
-        of.fence = read[i].created;
-      } else if (read[i].code != ZNOAUTH) {
+    for (std::size_t i = 0; i != chosen.size(); ++i) {
+      auto& [key, name] = chosen[i];
+      auto& of = found[key];
+      if (read[i].code == ZOK) {
+        of.nodes.push_back({std::move(name), read[i].text, read[i].created});
+      } else if (read[i].code == ZNOAUTH) {
+        of.nodes.push_back({.name = std::move(name)});
+      } else if (read[i].code != ZNONODE) {
         of.code = read[i].code;
       }
+      const bool last = i + 1 == chosen.size() || chosen[i + 1].first != key;
+      if (!last || !of.nodes.empty() || of.code != ZOK) continue;
+      of = {};
+      open.push_back(key);
     }
   }
   return found;
@@ -102,14 +106,14 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
 
 reply lock_nodes::find_waiters(const execution& with, std::string_view key, std::size_t limit, std::uint64_t& count,
                                std::vector<std::string>& data) const {
-  const auto path = path_of(key);
+  const auto path = counts() ? lock_of(key) : folder_of(key);
   const auto listed = with.on.ask([&](on_answer done) { with.handle.list(path, std::move(done)); });
   count = 0;
   if (listed.code == ZNONODE) return {.result = outcome::yes};
   if (listed.code != ZOK) return not_done(listed, "list waiters");
-  auto names = contenders_in(listed.names);
-  if (names.empty()) return {.result = outcome::yes};
-  names.erase(names.begin());  // the holder
+  const lock_queue queue(counts() ? node_names::curator : names_, listed.names);
+  auto names = queue.contenders();
+  if (!counts()) names.erase(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(queue.holders().size()));
   count = names.size();
   names.resize(std::min(limit, names.size()));
   const auto read = with.on.ask(names.size(), [&](request_round& all) {

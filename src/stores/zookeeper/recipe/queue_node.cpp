@@ -102,15 +102,22 @@ bool queue_node::set_state(state to) {
 
 /// Ends the wait. A node that stayed would block the key for all others.
 void queue_node::give_up() {
-  std::string name;
+  std::string name, lock_name;
   {
     const base::lock_guard lock(mutex_);
     if (state_ != state::beginning && state_ != state::waiting) return;
     state_ = state::broken;
     name = std::exchange(node_.name, {});
+    lock_name = std::exchange(lock_, {});
   }
-  if (!name.empty()) orphans_.remove_with_retry(handle_, terms_.path, name);
+  remove(name, lock_name);
   listener_.tell_end();
+}
+
+/// Deletes its nodes, of which any may be missing.
+void queue_node::remove(const std::string& node, const std::string& lock) {
+  if (!node.empty()) orphans_.remove_with_retry(handle_, folder(), node);
+  if (!lock.empty()) orphans_.remove_with_retry(handle_, terms_.lock, lock);
 }
 
 /// Continues as soon as it is connected, or never if the session is over.
@@ -122,13 +129,21 @@ void queue_node::when_back(Next next) {
   });
 }
 
+void queue_node::begin() {
+  // The servers delete this folder when nobody waits. Nobody needs the answer, because the next request shows it.
+  if (!terms_.lock.empty()) handle_.create(terms_.lock, "", ZOO_CONTAINER, [](const answer&) {});
+  create();
+}
+
 void queue_node::create() {
   std::string path;
   {
     // Each attempt has another name, so that a late one is not taken for the next.
     const base::lock_guard lock(mutex_);
-    prefix_ = node_prefix(terms_.names, id128::random().hex());
-    path = terms_.path + "/" + prefix_;
+    const auto id = id128::random().hex();
+    prefix_ =
+        has_lock_ ? node_prefix(terms_.names, id, terms_.mode.units != 0) : node_prefix(node_names::curator, id, false);
+    path = folder() + "/" + prefix_;
   }
   handle_.create(path, terms_.data, ZOO_EPHEMERAL_SEQUENTIAL,
                  [self = shared_from_this()](const answer& response) { self->created(response); });
@@ -142,9 +157,9 @@ void queue_node::created(const answer& response) {
   {
     const base::lock_guard lock(mutex_);
     left = state_ == state::left;
-    if (!left) node_ = {response.text.substr(terms_.path.size() + 1), response.created};
+    if (!left) node_ = {response.text.substr(folder().size() + 1), response.created};
   }
-  if (left) return orphans_.remove_with_retry(handle_, terms_.path, response.text.substr(terms_.path.size() + 1));
+  if (left) return orphans_.remove_with_retry(handle_, folder(), response.text.substr(folder().size() + 1));
   list();
 }
 
@@ -152,7 +167,7 @@ void queue_node::created(const answer& response) {
 void queue_node::find() {
   when_back([](queue_node& self) {
     // Another server may not have received it yet.
-    self.handle_.sync_and_list(self.terms_.path,
+    self.handle_.sync_and_list(self.folder(),
                                [self = self.shared_from_this()](const answer& response) { self->found(response); });
   });
 }
@@ -165,21 +180,21 @@ void queue_node::found(const answer& response) {
     if (ours.empty()) {
       ours = each;
     } else {
-      orphans_.remove_with_retry(handle_, terms_.path, each);
+      orphans_.remove_with_retry(handle_, folder(), each);
     }
   }
   if (!ours.empty()) return read(ours);
-  orphans_.add(terms_.path, prefix());
+  orphans_.add(folder(), prefix());
   if (response.code != ZOK) return give_up();
   if (set_state(state::beginning)) create();
 }
 
 /// Reads the number of its transaction, because the answer with it was lost.
 void queue_node::read(const std::string& found_name) {
-  const auto path = terms_.path + "/" + found_name;
+  const auto path = folder() + "/" + found_name;
   handle_.read(path, [self = shared_from_this(), path, found_name](answer response) {
     if (response.code != ZOK && !response.lost())
-      self->orphans_.remove_with_retry(self->handle_, self->terms_.path, found_name);
+      self->orphans_.remove_with_retry(self->handle_, self->folder(), found_name);
     response.text = path;
     self->created(response);
   });
@@ -189,33 +204,46 @@ void queue_node::list() {
   {
     const base::lock_guard lock(mutex_);
     if (state_ != state::beginning && state_ != state::waiting) return;
+    if (node_.name.empty()) return;  // it lists as soon as its node is made
   }
-  handle_.list(terms_.path, [self = shared_from_this()](const answer& response) { self->listed(response, false); });
+  const auto listed = [self = shared_from_this(), has_lock = has_lock_.load()](const answer& response) {
+    self->listed(response, has_lock, false);
+  };
+  if (counts()) return handle_.list_and_watch(folder(), shared_from_this(), listed);
+  handle_.list(folder(), listed);
 }
 
-void queue_node::listed(const answer& response, bool synced) {
+/// `has_lock`: when it asked.
+void queue_node::listed(const answer& response, bool has_lock, bool synced) {
+  if (has_lock != has_lock_) return;
   if (response.lost()) return when_back([](queue_node& self) { self.list(); });
-  if (response.code != ZOK || !foreign_in(response.names).empty())
+  const lock_queue queue(has_lock ? terms_.names : node_names::curator, response.names);
+  if (response.code != ZOK || !queue.foreign().empty())
     return give_up();  // an attempt to take the key reports the problem
-  const auto other = before(response.names, name());
+  const auto other = queue.before(name(), counts() ? terms_.mode.permits : 0);
   if (!other) {
     // The answer is from another server, which has not received the node yet, or another program has deleted the node.
     if (synced) return give_up();
-    return handle_.sync_and_list(terms_.path,
-                                 [self = shared_from_this()](const answer& again) { self->listed(again, true); });
+    return handle_.sync_and_list(
+        folder(), [self = shared_from_this(), has_lock](const answer& again) { self->listed(again, has_lock, true); });
   }
-  if (!other->empty()) return watch(*other);
-  if (set_state(state::first)) listener_.tell(true);
+  if (!other->empty()) return counts() ? waits() : watch(*other);
+  if (has_lock) return is_first();
+  got_lock();
 }
 
 void queue_node::watch(const std::string& other) {
-  handle_.read_and_watch(terms_.path + "/" + other, shared_from_this(),
+  handle_.read_and_watch(folder() + "/" + other, shared_from_this(),
                          [self = shared_from_this()](const answer& response) { self->watched(response); });
 }
 
 void queue_node::watched(const answer& response) {
   if (response.code == ZNONODE || response.lost()) return list();  // deleted meanwhile, or unknown
   if (response.code != ZOK) return give_up();                      // for example a node that we must not read
+  waits();
+}
+
+void queue_node::waits() {
   bool begins = false;
   {
     const base::lock_guard lock(mutex_);
@@ -223,6 +251,27 @@ void queue_node::watched(const answer& response) {
     if (begins) state_ = state::waiting;
   }
   if (begins) listener_.tell(true);
+}
+
+void queue_node::got_lock() {
+  {
+    const base::lock_guard lock(mutex_);
+    if (has_lock_ || (state_ != state::beginning && state_ != state::waiting)) return;
+    lock_ = std::exchange(node_, {}).name;
+    has_lock_ = true;
+  }
+  create();
+}
+
+void queue_node::is_first() {
+  if (!set_state(state::first)) return;
+  std::string lock_name;
+  {
+    const base::lock_guard lock(mutex_);
+    lock_name = std::exchange(lock_, {});
+  }
+  remove({}, lock_name);
+  listener_.tell(true);
 }
 
 outcome queue_node::take(lock_node& into) {
@@ -245,15 +294,16 @@ std::string queue_node::name() {
 }
 
 void queue_node::leave() noexcept {
-  std::string name;
+  std::string name, lock_name;
   {
     const base::lock_guard lock(mutex_);
     name = std::exchange(node_.name, {});
+    lock_name = std::exchange(lock_, {});
     state_ = state::left;
   }
   listener_.leave();
   try {
-    if (!name.empty()) orphans_.remove_with_retry(handle_, terms_.path, name);
+    remove(name, lock_name);
   } catch (const std::exception&) {
     // If memory runs out, the node ends with its session.
   }
@@ -283,7 +333,7 @@ void holder_watch::listed(const answer& response) {
     });
     return;
   }
-  const auto holder = first_of(response.names);
+  const auto holder = lock_queue(names_, response.names).blocker({});
   if (response.code != ZOK || holder.empty()) return listener_.tell_end();  // the next holder is not watched
   handle_.read_and_watch(path_ + "/" + holder, shared_from_this(), [self = shared_from_this()](const answer& watched) {
     if (watched.code == ZOK) return self->listener_.tell(true);

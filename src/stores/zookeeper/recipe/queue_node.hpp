@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -70,18 +71,29 @@ class listener_guard {
 ///   the answer to create was lost: finds the node by its name, or creates another one
 ///   anything else: deletes the node, and the listener learns that the watch has stopped working
 ///
+/// For a permit all this happens in the folder of a lock. The first node there makes a node among those of the holders:
+///
+///   create -> list -> among the first: deletes the node of the lock, and the listener is notified
+///                  -> behind as many as there are permits: watches the folder; when it has changed: list again
+///
 /// Thread-safe. Nothing of it runs once the handle is closed.
 class queue_node final : public node_listener, public std::enable_shared_from_this<queue_node> {
  public:
   struct terms {
-    std::string path{};  ///< of the key's node
+    std::string path{};  ///< of the key's folder
     node_names names{};
     std::string data{};
+    key_mode mode{};
+    std::string lock{};  ///< of a permit: the folder of the lock
   };
   queue_node(zookeeper_handle& handle, orphan_nodes& orphans, terms given, key_listener& listener)
-      : handle_(handle), orphans_(orphans), terms_(std::move(given)), listener_(listener) {}
+      : handle_(handle),
+        orphans_(orphans),
+        terms_(std::move(given)),
+        listener_(listener),
+        has_lock_(terms_.lock.empty()) {}
 
-  void begin() { create(); }
+  void begin();
   /// Ends the wait; the listener isn't called any more. Deletes the node, unless take() has given it away. May be
   /// called again, and after the handle was closed.
   void leave() noexcept;
@@ -90,6 +102,7 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   /// Returns yes if the node is the first of the queue, which then belongs to the caller; no if it is not the first
   /// yet; failed if there is no place in the queue.
   outcome take(lock_node& into);
+  const key_mode& mode() const noexcept { return terms_.mode; }
   /// The node's name; empty if it is unknown yet, or the node was given away.
   std::string name();
 
@@ -102,13 +115,20 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   void found(const answer& response);
   void read(const std::string& found_name);
   void list();
-  void listed(const answer& response, bool synced);
+  void listed(const answer& response, bool has_lock, bool synced);
   void watch(const std::string& other);
   void watched(const answer& response);
+  void waits();
+  void got_lock();
+  void is_first();
   /// Returns false if it was left, or is over.
   bool set_state(state to);
   void give_up();
   std::string prefix();
+  /// The folder in which it has its node.
+  const std::string& folder() const noexcept { return has_lock_ ? terms_.path : terms_.lock; }
+  bool counts() const noexcept { return has_lock_ && !terms_.lock.empty(); }
+  void remove(const std::string& node, const std::string& lock);
   template <class Next>
   void when_back(Next next);
 
@@ -116,18 +136,20 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   orphan_nodes& orphans_;
   const terms terms_;
   listener_guard listener_;
+  std::atomic<bool> has_lock_;  // it needs none, or its node there was the first
   base::mutex mutex_{};
   state state_ DLOCK_GUARDED_BY(mutex_) = state::beginning;
   std::string prefix_ DLOCK_GUARDED_BY(mutex_){};  // of the node's name
   lock_node node_ DLOCK_GUARDED_BY(mutex_){};
+  std::string lock_ DLOCK_GUARDED_BY(mutex_){};  // the name of its node in the folder of the lock
 };
 
 /// For a caller that only wants notifications, without a place in a queue: a watch on the holder's node. Otherwise as
 /// queue_node.
 class holder_watch final : public node_listener, public std::enable_shared_from_this<holder_watch> {
  public:
-  holder_watch(zookeeper_handle& handle, std::string path, key_listener& listener)
-      : handle_(handle), path_(std::move(path)), listener_(listener) {}
+  holder_watch(zookeeper_handle& handle, std::string path, node_names names, key_listener& listener)
+      : handle_(handle), path_(std::move(path)), names_(names), listener_(listener) {}
 
   void begin() { list(); }
   void leave() noexcept { listener_.leave(); }
@@ -139,6 +161,7 @@ class holder_watch final : public node_listener, public std::enable_shared_from_
 
   zookeeper_handle& handle_;
   const std::string path_;
+  const node_names names_;
   listener_guard listener_;
 };
 

@@ -18,27 +18,16 @@ void zookeeper_session::hold(std::string_view key, const std::string& path, held
   node.watch = watch;
   {
     const base::lock_guard lock(mutex_);
-    held_.insert_or_assign(std::string(key), std::move(node));
+    held_.emplace(key, std::move(node));
   }
   watch->begin();
 }
 
-void zookeeper_session::expect_end(std::string_view key) noexcept {
-  const base::lock_guard lock(mutex_);
-  const auto at = held_.find(key);
-  if (at != held_.end() && at->second.watch != nullptr) at->second.watch->end();
-}
-
-std::optional<held_node> zookeeper_session::held(std::string_view key) const {
-  const base::lock_guard lock(mutex_);
-  const auto at = held_.find(key);
-  return at == held_.end() ? std::nullopt : std::optional(at->second);
-}
-
 void zookeeper_session::drop(std::string_view key, const std::string& name) {
   const base::lock_guard lock(mutex_);
-  const auto at = held_.find(key);
-  if (at != held_.end() && at->second.name == name) held_.erase(at);
+  const auto [first, last] = held_.equal_range(key);
+  const auto at = std::find_if(first, last, [&](const auto& each) { return each.second.name == name; });
+  if (at != last) held_.erase(at);
 }
 
 void zookeeper_session::watch(std::string_view key, std::shared_ptr<queue_node> node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -83,12 +84,18 @@ class zookeeper_session {
 
   /// Watches its own node; the deletion of that ends the session.
   void watch_own_node(const std::string& path);
-  /// `path` is the path of the key's node. The listeners learn when another program deletes the node that is held.
+  /// `path` is the path of the key's node. The listeners learn when another program deletes the node that is held. A
+  /// key that is shared may have several.
   void hold(std::string_view key, const std::string& path, held_node node);
-  /// Must be called before we delete its node.
-  void expect_end(std::string_view key) noexcept;
-  std::optional<held_node> held(std::string_view key) const;
-  /// Forgets it, if it is still that one.
+  /// The held node for which `is_it` returns true.
+  template <class Predicate>
+  std::optional<held_node> held(std::string_view key, Predicate&& is_it) const {
+    const base::lock_guard lock(mutex_);
+    const auto [first, last] = held_.equal_range(key);
+    const auto at = std::find_if(first, last, [&](const auto& each) { return is_it(each.second); });
+    return at == last ? std::nullopt : std::optional(at->second);
+  }
+  /// Forgets it.
   void drop(std::string_view key, const std::string& name);
 
   void watch(std::string_view key, std::shared_ptr<queue_node> node);
@@ -113,7 +120,7 @@ class zookeeper_session {
   const std::shared_ptr<store_listeners> listeners_;
   std::shared_ptr<node_watch> own_node_{};
   mutable base::mutex mutex_{};
-  std::map<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
+  std::multimap<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, std::shared_ptr<queue_node>, std::less<>> queue_nodes_ DLOCK_GUARDED_BY(mutex_){};
   orphan_nodes orphans_{};
   instant known_ DLOCK_GUARDED_BY(mutex_);  // the leader has heard from it since then

@@ -21,6 +21,16 @@ namespace {
 
 }  // namespace
 
+std::string zookeeper_store::unfit_mode(const key_mode& wanted) const {
+  if (settings_.names == node_names::curator_semaphore) {
+    if (wanted.permits == 0) return " has only permits, with names=curator-semaphore";
+    return wanted.units == 1 ? "" : " has permits one by one: one_of(n) without units";
+  }
+  if (wanted.permits != 0) return " has permits only with names=curator-semaphore";
+  if (wanted.units == 0 || settings_.names != node_names::curator) return {};
+  return " has only exclusive locks with names=curator; names=curator-readwrite and names=kazoo have shared ones";
+}
+
 void zookeeper_store::prepare() {
   zookeeper_connection on("", settings_.connect_timeout);
   std::shared_ptr<zookeeper_handle> handle;
@@ -83,7 +93,7 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
     if (id == id128{}) {
       const auto handle = connected_handle();  // a new handle may have to look up names
       if (handle == nullptr) return;
-      auto watch = std::make_shared<holder_watch>(*handle, nodes_.path_of(key), listener);
+      auto watch = std::make_shared<holder_watch>(*handle, nodes_.folder_of(key), settings_.names, listener);
       {
         const base::lock_guard lock(mutex_);
         watchers_[&listener].of_holder = watch;
@@ -91,7 +101,11 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
       watch->begin();
     } else if (const auto session = find(id)) {
       auto node = std::make_shared<queue_node>(session->handle(), session->orphans(),
-                                               queue_node::terms{nodes_.path_of(key), settings_.names, session->text()},
+                                               queue_node::terms{.path = nodes_.folder_of(key),
+                                                                 .names = settings_.names,
+                                                                 .data = session->text(),
+                                                                 .mode = listener.mode(),
+                                                                 .lock = nodes_.lock_of(key)},
                                                listener);
       {
         const base::lock_guard lock(mutex_);

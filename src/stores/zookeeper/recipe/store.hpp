@@ -29,8 +29,11 @@ class zookeeper_store final : public store, private store_admin {
             .consecutive_fences = false,
             .min_hold = false,
             .waits = waiting::notified,
-            .keeps_order = true};
+            .keeps_order = true,
+            .shares = settings_.names != node_names::curator,
+            .any_mode = false};
   }
+  std::string unfit_mode(const key_mode& wanted) const override;
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <utility>
+
 #include "contract/store_fixture.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "support/zookeeper_server.hpp"
@@ -17,12 +19,14 @@ class zookeeper_fixture : public url_fixture {
   bool leaves_descriptors() const override { return true; }
 };
 
-/// With a server of its own.
+/// With a server of its own. `parameters`: of the URL.
 class zookeeper_server_fixture final : public zookeeper_fixture {
  public:
-  std::string url() const override { return server_.url(); }
+  explicit zookeeper_server_fixture(std::string parameters = {}) : parameters_(std::move(parameters)) {}
+  std::string url() const override { return server_.url(parameters_); }
 
  private:
+  const std::string parameters_;
   zookeeper_server server_{};
 };
 
