@@ -236,6 +236,7 @@ void verify_all(odb::transaction& in, std::vector<const lease*> held, bool reads
       *connection, held, [&] { in.rollback(); },
       [&] {
         const auto all = in_order(held);
+        for (const auto& grant : all) engine::keep_by_session(grant);
         pin(in, all);  // before the check, so that no release on another thread comes in between
         if (reads) {
           for (const auto& grant : all) ensure_view(in, grant);
@@ -253,7 +254,12 @@ void verify_all(odb::connection& connection, std::vector<const lease*> held) {
     return verify_all(odb::transaction::current(), std::move(held));
   }
   or_roll_back(
-      connection, held, [&] { connection.execute("ROLLBACK"); }, [&] { verify_each(connection, in_order(held)); });
+      connection, held, [&] { connection.execute("ROLLBACK"); },
+      [&] {
+        const auto all = in_order(held);
+        for (const auto& grant : all) engine::keep_by_session(grant);
+        verify_each(connection, all);
+      });
 }
 
 // ---- the current transactions of threads ---------------------------------------------------------------------------

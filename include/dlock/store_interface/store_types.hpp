@@ -31,6 +31,8 @@ enum class verb : std::uint8_t {
             ///< lock under request::nonce, with the next fence. With request::units, capabilities::shares: the key is
             ///< open to members, of which that nonce of the session is one, and the fence stays
   reserve,  ///< capabilities::lingers: fence = fence + request::count if session and fence are ours
+  accept,   ///< capabilities::offers: end the row's own expiry, so that its session keeps the lock, if session and
+            ///< fence are ours and the expiry has not passed
   // capabilities::shares:
   close,  ///< if the key is open to members, close it to new ones; if it is closed, note that it still has to be
   open,   ///< undoes close
@@ -114,6 +116,9 @@ struct request {
   std::uint64_t nonce = 0;  ///< names this attempt of the session, never used again; release, extend: that of our grant
   std::uint64_t fence = 0;  ///< release, extend, pass_on, reserve: that of our grant
   std::uint64_t count = 0;  ///< reserve: how many fencing tokens
+  /// take, with capabilities::offers: key_listener::offer() of the caller's watch, so a release may have granted the
+  /// key under that nonce. Then the reply says so, and nothing is changed. 0: there is none.
+  std::uint64_t offer = 0;
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: the requested kind
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
@@ -144,6 +149,9 @@ struct request {
 struct reply {
   outcome result = outcome::failed;
   std::uint64_t fence = 0;  ///< take, insert, take_over, pass_on, reserve returned yes: the row's new fence
+  /// take with request::offer returned yes: a release has granted the key, under the nonce of the offer. It is free
+  /// again this long after the sending of the request, unless verb::accept comes before. 0: the take has granted it.
+  microseconds offer_ends{0};
   seen holder{};            ///< poll returned yes
   fault why{};              ///< failed, unknown
   unsigned waiters = 0;     ///< release returned yes: how many waiters were notified, and now race for the key

@@ -47,7 +47,7 @@ lease_tables::lease_tables(lease_settings from)
               // Shared, so that readers of one process, who have one row, verify at the same time.
               .verify = "SELECT 1 FROM {member} WHERE {mine} {only_primary}",
               .nobody_waits = "NOT EXISTS (SELECT 1 FROM {waiter} w WHERE w.{waiter.lock_key} = :key"
-                              " AND w.{waiter.wake_id} <> :wake_id AND {sleeper} IS NOT NULL)"},
+                              " AND w.{waiter.wake_id} <> :wake_id{and_unspent} AND {sleeper} IS NOT NULL)"},
              member_file, settings.schema == sql::schema_mode::create, sql::quoted_name(settings.database, '`') + "."),
       member_waiters(shared.names()),
       client(settings),
