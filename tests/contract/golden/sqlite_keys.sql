@@ -736,6 +736,7 @@ SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALE
 SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ...  AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most (669 bytes, 6d53347e4ea0c922)
 == overview
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
+SELECT COUNT(*) FROM "dlock_lock" l WHERE l."session_id" IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77') AND NOT EXISTS (SELECT 1 FROM "dlock_member" m WHERE m."lock_key" = l."lock_key")
 SELECT s."id", s."host", s."pid", s."label", s."ttl_us", :now - s."started_at_us", s."expires_at_us" - :now, s."revoked", COALESCE(k.locks, 0) FROM "dlock_session" s LEFT JOIN ( SELECT l."session_id" AS session_id, COUNT(*) AS locks FROM "dlock_lock" l WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) GROUP BY l."session_id" ) k ON k.session_id = s."id" ORDER BY COALESCE(k.locks, 0) DESC, s."started_at_us" LIMIT :most
 SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... sion_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."acquired_at_us" LIMIT :most (649 bytes, ff3208b07cba4948)
 == waiters
@@ -760,6 +761,7 @@ PRAGMA synchronous
 SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
 SELECT version, migration FROM "dlock_schema_version" WHERE name='dlock'
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
+SELECT COUNT(*) FROM "dlock_lock" l WHERE l."session_id" IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77') AND NOT EXISTS (SELECT 1 FROM "dlock_member" m WHERE m."lock_key" = l."lock_key")
 SELECT COUNT(*), IFNULL(SUM(l."acquired_at_us" + 86400000000 <= :now), 0) FROM "dlock_lock" l WHERE l."session_id" IS NULL OR l."expires_at_us" <= :now
 == verify
 UPDATE "dlock_lock" SET "verified_by" = <connection>, "verifies" = "verifies" + 1 WHERE "lock_key" = x'<golden n>' AND "session_id" = x'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1' AND "fence" = 42

@@ -649,6 +649,7 @@ SELECT "lock_key" FROM "dlock_lock" WHERE "lock_key" > :after ORDER BY "lock_key
 SELECT l."lock_key", l."session_id", l."fence", l."expires_at_us" IS NULL FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" > :after AND l."acquired_at_us" + :idle <= :now AND (l."session_id" IS NULL OR IIF(l."expires_at_us" IS NULL, s."id" IS NULL OR s."expires_at_us" + s."ttl_us" <= :now, l."expires_at_us" <= :now)) ORDER BY l."lock_key" LIMIT :most
 SELECT "lock_key" FROM "dlock_done" WHERE "valid_until_us" <= :wall LIMIT :most
 SELECT m."lock_key", m."session_id" FROM "dlock_member" m LEFT JOIN "dlock_session" s ON s."id" = m."session_id" WHERE s."id" IS NULL LIMIT :most
+SELECT 1 FROM "dlock_lock" WHERE "session_id" IN (X'646c6f636b3a6f70656e3a7368617265', X'646c6f636b3a636c6f7365643a6e6f77') LIMIT 1
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous
