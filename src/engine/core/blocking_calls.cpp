@@ -117,6 +117,11 @@ std::shared_ptr<grant> downgrade(const std::shared_ptr<grant>& grant, bool& begu
   const auto core = grant->home;
   auto& with = core->all();
   check_request(*core, grant->key, {.mode = shared});
+  if (!with.caps.any_mode) {
+    throw std::invalid_argument(
+        fmt::format("dlock: key '{}': downgrade(): {} can't turn an exclusive lease into a shared one",
+                    printable(grant->key), core->where().name()));
+  }
   check_may_downgrade(with, *grant);
   const auto misuse = [&](const char* why) {
     return std::logic_error(fmt::format("dlock: key '{}': downgrade(): {}", printable(grant->key), why));

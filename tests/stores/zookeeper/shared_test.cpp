@@ -155,6 +155,16 @@ TEST_CASE_METHOD(shared_zookeeper,
   waiting.store->unwatch("k", waiting.id, listener);
 }
 
+TEST_CASE_METHOD(shared_zookeeper, "zookeeper: an exclusive lease can't become a shared one, and stays") {
+  lock_service locks(url);
+  auto held = locks.acquire("k");
+  CHECK_THROWS_AS(held.downgrade(), std::invalid_argument);
+  REQUIRE(held);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(nodes_of_key(server) == 1);
+  held.release();
+}
+
 TEST_CASE_METHOD(shared_zookeeper, "zookeeper: a shared lock takes a round trip, as an exclusive one does") {
   lock_service locks(url);
   locks.acquire("k").release();

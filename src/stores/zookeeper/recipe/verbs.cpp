@@ -3,6 +3,7 @@
 /// The verbs of the lock recipe. Requests of one session are sent together as far as possible; the servers execute them
 /// in their order.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
@@ -249,7 +250,8 @@ void execute_verb(const lock_nodes& nodes, const execution& with, requests asked
     case verb::insert: take(nodes, with, asked, results); break;
     case verb::poll: poll(nodes, with, asked, results); break;
     case verb::release: release(nodes, with, asked, results); break;
-    default: cancel(nodes, with, asked, results); break;
+    case verb::cancel: cancel(nodes, with, asked, results); break;
+    default: std::fill(results.begin(), results.end(), reply{.result = outcome::no, .statements = 0}); break;
   }
 }
 
