@@ -14,9 +14,9 @@ namespace {
 
 /// The URL with wake=`value`, whatever the backend's says of that.
 std::string with_wake(std::string url, const std::string& value) {
-  const auto at = url.find("wake=on");
+  const auto at = url.find("wake=");
   if (at == std::string::npos) return with_parameters(url, "wake=" + value);
-  return url.replace(at, 7, "wake=" + value);
+  return url.replace(at, url.find('&', at) - at, "wake=" + value);
 }
 
 }  // namespace
