@@ -11,9 +11,8 @@ void zookeeper_session::watch_own_node(const std::string& path) {
 }
 
 void zookeeper_session::hold(std::string_view key, const std::string& path, held_node node) {
-  const auto gone = [to = listeners_, key = std::string(key), session = data_.session, fence = node.fence] {
-    to->lock_deleted(key, session, fence);
-  };
+  const auto gone = [to = listeners_, key = std::string(key), session = data_.session,
+                     name = node.member ? node.nonce : node.fence] { to->lock_deleted(key, session, name); };
   const auto watch = std::make_shared<node_watch>(*handle_, path + "/" + node.name, gone);
   node.watch = watch;
   {

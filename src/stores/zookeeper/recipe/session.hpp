@@ -60,6 +60,7 @@ class node_watch final : public node_listener, public std::enable_shared_from_th
 /// A node that holds a key, and its attempt.
 struct held_node : lock_node {
   std::uint64_t nonce = 0;
+  bool member = false;                  ///< of a key that is shared
   std::shared_ptr<node_watch> watch{};  ///< reports when another program deletes it
 };
 

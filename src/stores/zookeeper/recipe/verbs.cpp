@@ -92,7 +92,8 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
         answer = {.result = outcome::unknown,
                   .why = {.transient = true, .text = "take: the queue was listed without its node"}};
       } else if (other->empty()) {
-        with.session->hold(request.resource, nodes.folder_of(request.resource), {{name, made.created}, request.nonce});
+        with.session->hold(request.resource, nodes.folder_of(request.resource),
+                           {{name, made.created}, request.nonce, request.units != 0});
         answer = {.result = outcome::yes, .fence = made.created};
       } else {
         behind.push_back({which[i], name});
@@ -119,7 +120,8 @@ void take(const lock_nodes& nodes, const execution& with, requests asked, replie
       which.push_back(i);
     } else if (had == outcome::yes) {
       results[i] = {.result = outcome::yes, .fence = node.fence, .statements = 0};
-      with.session->hold(asked[i].resource, nodes.folder_of(asked[i].resource), {std::move(node), asked[i].nonce});
+      with.session->hold(asked[i].resource, nodes.folder_of(asked[i].resource),
+                         {std::move(node), asked[i].nonce, asked[i].units != 0});
     }
   }
   if (which.empty()) return;
