@@ -251,7 +251,7 @@ TEST_CASE("zookeeper: readers of dlock and its neighbours read together, and a w
   comes(we_write ? theirs("read") : mine("read"));
   lock_service locks(server.url("base=/locks&names=" + names));
   CHECK(locks.holders("k").size() == 2);
-  CHECK(locks.waiters("k").count == 2);
+  CHECK(eventually([&] { return locks.waiters("k").count == 2; }));
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = shared})));
   CHECK_FALSE(granted(locks.try_acquire("k")));
   CHECK(read(log).order.size() == 2);
@@ -314,7 +314,7 @@ TEST_CASE("zookeeper: those who wait for a permit get it in order, of dlock and 
   comes(we_first ? theirs : mine, 5);  // behind it
   lock_service locks(server.url("base=/locks&names=curator-semaphore"));
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
-  CHECK(locks.waiters("k").count == 2);
+  CHECK(eventually([&] { return locks.waiters("k").count == 2; }));
   CHECK(read(log).order.size() == 2);
   const auto ends = [&, kills = crash](std::size_t which) {
     if (kills) {
