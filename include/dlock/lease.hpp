@@ -115,8 +115,7 @@ class [[nodiscard]] lease {
   /// of lost_token(). To the observer the exclusive lease is released, and a shared one granted.
   /// Precondition: it is the only lease of its grant (no re-entry), kept by its session (renewal::automatic), without
   /// min_hold, linger and fairness::fifo, and no transaction is open that must end first. std::logic_error otherwise.
-  /// Errors: std::invalid_argument, the key is a row, or the store can't do it (capabilities::shares and any_mode); then
-  /// the lease stays.
+  /// Errors: std::invalid_argument, the key is a row, or the store can't (capabilities::any_mode): it stays.
   /// lock_lost; store_error, there was no answer in service_options::release_limit. Then the lease is empty, and the
   /// background frees the key.
   /// Cost: two statements (Redis: one).
