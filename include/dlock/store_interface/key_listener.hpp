@@ -14,7 +14,7 @@
 
 namespace DLOCK_EXPORT dlock {
 
-/// Names the grant of a row.
+/// Names a grant: of a row, or of a key that is not kept by its session yet.
 struct row_grant {
   id128 session{};
   std::uint64_t nonce = 0;

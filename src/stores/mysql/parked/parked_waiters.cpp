@@ -277,6 +277,35 @@ void parked_waiters::close() noexcept {
   entries_change_ = true;  // nobody holds the wake id in their rows any more
 }
 
+/// Notes that the row of a key is written now. Returns for how long the key has been waited for.
+microseconds parked_waiters::note_entry(watched_key& about, clock::time_point now) {
+  const bool offers = !sql_.enter_again.empty() && about.first != nullptr && about.session;
+  about.offer = {about.session, offers ? about.first->offer() : 0};
+  about.registered = true;
+  about.was_rung = false;
+  about.fence = 0;
+  about.held = {};
+  return std::chrono::duration_cast<microseconds>(now - about.begun);
+}
+
+/// The listeners poll as soon as they know that notifications work. `others`: some knew it before.
+void parked_waiters::look_soon_after_entry(bool others, clock::time_point now) {
+  look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
+  look_after_ = 16 * first_look;
+}
+
+/// Writes rows that demand that this process sleeps. `seen`: it does.
+bool parked_waiters::write_entry(const std::string& text, bool& seen) {
+  return at_server([&](fault& why) {
+    std::uint64_t done = 0;
+    if (!link_.change(text, enter_it, done, why)) return false;
+    // The sleep begins on another connection, which may be slower.
+    if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
+    seen = done != 0;
+    return true;
+  });
+}
+
 /// Inserts the rows of new keys. A wait has its place from its beginning on, also if another process passed it over and
 /// has deleted its row.
 /// If there were any, other connections see that this process sleeps.
@@ -289,36 +318,19 @@ bool parked_waiters::enter_new() {
   for (auto& [key, about] : keys_) {
     if (about.registered || about.listeners.all.empty()) continue;
     const bool first = rows.empty();
-    const auto waited = std::chrono::duration_cast<microseconds>(now - about.begun);
-    const bool offers = !sql_.enter_again.empty() && about.first != nullptr && about.session;
-    about.offer = {about.session, offers ? about.first->offer() : 0};
+    const auto waited = note_entry(about, now);
     rows += fmt::format("{}SELECT {}{},{}{},{}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
                         first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "",
                         waited.count(), first ? " AS waited" : "", about.offer.nonce, first ? " AS new_nonce" : "");
     keys.push_back(key);
-    about.registered = true;
-    about.was_rung = false;
-    about.fence = 0;
-    about.held = {};
   }
   if (rows.empty()) return true;
-  // The listeners poll as soon as they know that notifications work.
-  look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
-  look_after_ = 16 * first_look;
+  look_soon_after_entry(others, now);
   const auto text = sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())},
                                                    {"new_waiters", rows},
                                                    {"sleeper", std::to_string(link_.sleeper())}});
   bool seen = false;
-  if (!at_server([&](fault& why) {
-        std::uint64_t done = 0;
-        if (!link_.change(text, enter_it, done, why)) return false;
-        // The sleep begins on another connection, which may be slower.
-        if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
-        seen = done != 0;
-        return true;
-      })) {
-    return false;
-  }
+  if (!write_entry(text, seen)) return false;
   seen_asleep_ = seen;
   if (seen) return true;
   // The sleep is over already.
@@ -341,30 +353,18 @@ bool parked_waiters::enter_again() {
     if (found == keys_.end() || found->second.listeners.all.empty()) continue;
     auto& about = found->second;
     const auto now = clock::now();
-    const auto waited = std::chrono::duration_cast<microseconds>(now - about.begun);
-    const row_grant offer{about.session, about.first != nullptr && about.session ? about.first->offer() : 0};
+    const bool others = any_informed();
+    const auto waited = note_entry(about, now);
     const auto text = sql::write_values(sql_.enter_again, {{"key", mysql_literal(key)},
                                                            {"waited", std::to_string(waited.count())},
-                                                           {"session", mysql_literal(offer.session)},
-                                                           {"nonce", std::to_string(offer.nonce)},
+                                                           {"session", mysql_literal(about.offer.session)},
+                                                           {"nonce", std::to_string(about.offer.nonce)},
                                                            {"wake_id", mysql_literal(link_.wake_id())},
                                                            {"sleeper", std::to_string(link_.sleeper())}});
-    const bool others = any_informed();
-    about.registered = true;
-    about.was_rung = false;
-    about.fence = 0;
-    about.held = {};
-    about.offer = offer;
-    look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
-    look_after_ = 16 * first_look;
-    std::uint64_t done = 0;
-    if (!at_server([&](fault& why) {
-          if (!link_.change(text, enter_it, done, why)) return false;
-          return done != 0 || (link_.confirm(why) && link_.change(text, enter_it, done, why));
-        })) {
-      return false;
-    }
-    if (done != 0) {
+    look_soon_after_entry(others, now);
+    bool seen = false;
+    if (!write_entry(text, seen)) return false;
+    if (seen) {
       seen_asleep_ = true;
       continue;
     }

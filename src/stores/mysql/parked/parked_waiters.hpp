@@ -92,6 +92,9 @@ class parked_waiters final : public key_waiters<parked_key> {
   };
   bool leave_old(bool ends = false) DLOCK_REQUIRES(mutex_);
   bool enter_again() DLOCK_REQUIRES(mutex_);
+  microseconds note_entry(watched_key& about, clock::time_point now) DLOCK_REQUIRES(mutex_);
+  void look_soon_after_entry(bool others, clock::time_point now) DLOCK_REQUIRES(mutex_);
+  bool write_entry(const std::string& text, bool& seen) DLOCK_REQUIRES(mutex_);
   bool leave_rows(std::string granted, const std::vector<offered_key>& others) DLOCK_REQUIRES(mutex_);
   bool enter_held() DLOCK_REQUIRES(mutex_);
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
