@@ -2,7 +2,6 @@
 
 /// What a lock_service does with an exclusive lease that becomes a shared one. Of stores where that is possible.
 
-#include <atomic>
 #include <future>
 #include <thread>
 
@@ -11,27 +10,20 @@
 namespace dlock::test {
 
 TEST_CASE_METHOD(service_fixture, "mode: a writer that becomes a reader lets others read, and keeps writers out") {
-  std::atomic<int> readers{0}, writers{0}, wrong{0};
+  readers_and_writers in;
   crowd_of(*this, 6, 8, [&](lock_service& locks, int who) {
-    if (who < 3) {
-      auto held = locks.acquire("k", {.wait = 60s});
-      if (++writers != 1 || readers != 0) ++wrong;
-      ++readers;  // before others may read
-      --writers;
-      held.downgrade();
-      if (writers != 0) ++wrong;
-      std::this_thread::yield();
-      if (writers != 0) ++wrong;
-      --readers;
-    } else {
-      const auto held = locks.acquire("k", {.wait = 60s, .mode = shared});
-      ++readers;
-      if (writers != 0) ++wrong;
-      std::this_thread::yield();
-      --readers;
-    }
+    if (who >= 3) return in.read(locks);
+    auto held = locks.acquire("k", {.wait = 60s});
+    if (++in.writers != 1 || in.readers != 0) ++in.wrong;
+    ++in.readers;  // before others may read
+    --in.writers;
+    held.downgrade();
+    if (in.writers != 0) ++in.wrong;
+    std::this_thread::yield();
+    if (in.writers != 0) ++in.wrong;
+    --in.readers;
   });
-  CHECK(wrong == 0);
+  CHECK(in.wrong == 0);
   CHECK_FALSE(a.locks.holder("k"));
 }
 

@@ -60,6 +60,18 @@ struct service_fixture {
   }
 };
 
+/// Those who have the key "k", and what must not be: a writer beside somebody else.
+struct readers_and_writers {
+  void read(lock_service& by) {
+    const auto held = by.acquire("k", {.wait = 60s, .mode = shared});
+    ++readers;
+    if (writers != 0) ++wrong;
+    std::this_thread::yield();
+    --readers;
+  }
+  std::atomic<int> readers{0}, writers{0}, wrong{0};
+};
+
 /// Some threads of two processes take and release a key for a while.
 template <class Body>
 void crowd_of(service_fixture& in, int threads, int rounds, const Body& body) {

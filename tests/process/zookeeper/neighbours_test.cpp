@@ -152,6 +152,30 @@ int queue_length(const zookeeper_server& server) {
   return count;
 }
 
+/// Programs that come to the key one after the other, and have it until they are told to end.
+struct visitors {
+  void come(const words& command, int nodes) {
+    children.push_back(std::make_unique<child_process>(command));
+    REQUIRE(eventually([&] { return queue_length(server) == nodes; }, 60s));
+  }
+  /// So many have had it or have it.
+  void are_inside(std::size_t number) {
+    REQUIRE(eventually([&] { return read(log).order.size() == number; }, 60s));
+  }
+  void end(std::size_t which) {
+    if (crash) {
+      children[which]->kill();
+    } else {
+      children[which]->go_on();
+    }
+  }
+
+  const zookeeper_server& server;
+  const std::string log;
+  const bool crash;
+  std::vector<std::unique_ptr<child_process>> children{};
+};
+
 }  // namespace
 
 TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at random", "[T48][T91]") {
@@ -234,44 +258,29 @@ TEST_CASE("zookeeper: readers of dlock and its neighbours read together, and a w
     return curators ? curator(server, log, "once", mode) : kazoo(server, log, "once", mode);
   };
   const std::string mine_is = "dlock ", theirs_is = neighbour + " ";
-  std::vector<std::unique_ptr<child_process>> children;
-  const auto comes = [&](const words& command) {
-    children.push_back(std::make_unique<child_process>(command));
-    const auto length = static_cast<int>(children.size());
-    REQUIRE(eventually([&] { return queue_length(server) == length; }, 60s));
-  };
-  const auto inside = [&](std::size_t number) {
-    REQUIRE(eventually([&] { return read(log).order.size() == number; }, 60s));
-  };
-  comes(theirs("read"));
-  inside(1);
-  comes(mine("read"));
-  inside(2);
-  comes(we_write ? mine("write") : theirs("write"));
-  comes(we_write ? theirs("read") : mine("read"));
+  visitors all{server, log, crash};
+  all.come(theirs("read"), 1);
+  all.are_inside(1);
+  all.come(mine("read"), 2);
+  all.are_inside(2);
+  all.come(we_write ? mine("write") : theirs("write"), 3);
+  all.come(we_write ? theirs("read") : mine("read"), 4);
   lock_service locks(server.url("base=/locks&names=" + names));
   CHECK(locks.holders("k").size() == 2);
   CHECK(eventually([&] { return locks.waiters("k").count == 2; }));
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = shared})));
   CHECK_FALSE(granted(locks.try_acquire("k")));
   CHECK(read(log).order.size() == 2);
-  const auto ends = [&, kills = crash](std::size_t which) {
-    if (kills) {
-      children[which]->kill();
-    } else {
-      children[which]->go_on();
-    }
-  };
-  ends(0);
-  ends(1);
-  inside(3);
+  all.end(0);
+  all.end(1);
+  all.are_inside(3);
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = shared})));
-  ends(2);
-  inside(4);
+  all.end(2);
+  all.are_inside(4);
   auto reading = locks.acquire("k", {.mode = shared});  // beside the last one
   reading.release();
   CHECK_FALSE(granted(locks.try_acquire("k")));
-  ends(3);
+  all.end(3);
   CHECK(granted(locks.acquire("k", {.wait = 40s})));
   const auto writer = (we_write ? mine_is : theirs_is) + "write", last = (we_write ? theirs_is : mine_is) + "read";
   CHECK(read(log).order == words{theirs_is + "read", mine_is + "read", writer, last});
@@ -298,39 +307,25 @@ TEST_CASE("zookeeper: those who wait for a permit get it in order, of dlock and 
   const auto log = folder / "log";
   const auto theirs = curator(server, log, "once", "permit");
   const auto mine = ours(server, log, "once", "curator-semaphore", "permit");
-  std::vector<std::unique_ptr<child_process>> children;
-  const auto comes = [&](const words& command, int nodes) {
-    children.push_back(std::make_unique<child_process>(command));
-    REQUIRE(eventually([&] { return queue_length(server) == nodes; }, 60s));
-  };
-  const auto inside = [&](std::size_t number) {
-    REQUIRE(eventually([&] { return read(log).order.size() == number; }, 60s));
-  };
-  comes(theirs, 1);
-  inside(1);
-  comes(mine, 2);
-  inside(2);
-  comes(we_first ? mine : theirs, 4);  // in the lock, and with a node among the permits
-  comes(we_first ? theirs : mine, 5);  // behind it
+  visitors all{server, log, crash};
+  all.come(theirs, 1);
+  all.are_inside(1);
+  all.come(mine, 2);
+  all.are_inside(2);
+  all.come(we_first ? mine : theirs, 4);  // in the lock, and with a node among the permits
+  all.come(we_first ? theirs : mine, 5);  // behind it
   lock_service locks(server.url("base=/locks&names=curator-semaphore"));
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
   CHECK(eventually([&] { return locks.waiters("k").count == 2; }));
   CHECK(read(log).order.size() == 2);
-  const auto ends = [&, kills = crash](std::size_t which) {
-    if (kills) {
-      children[which]->kill();
-    } else {
-      children[which]->go_on();
-    }
-  };
-  ends(we_first ? 0 : 1);
-  inside(3);
+  all.end(we_first ? 0 : 1);
+  all.are_inside(3);
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
-  ends(we_first ? 1 : 0);
-  inside(4);
+  all.end(we_first ? 1 : 0);
+  all.are_inside(4);
   CHECK_FALSE(granted(locks.try_acquire("k", {.mode = one_of(2)})));
-  ends(2);
-  ends(3);
+  all.end(2);
+  all.end(3);
   CHECK(granted(locks.acquire("k", {.wait = 40s, .mode = one_of(1)})));
   const std::string us = "dlock permit", them = "curator permit";
   CHECK(read(log).order == words{them, us, we_first ? us : them, we_first ? them : us});
