@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "dlock/store_interface/closing_bell.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/schema.hpp"
 
@@ -103,6 +104,14 @@ WHERE {member.lock_key} = :key
   AND {member.session_id} = :session
   AND {member.nonce} = :nonce
   AND {nobody_waits}
+)";
+
+constexpr const char* leave_and_find_waiter = R"(
+DELETE FROM {member}
+WHERE {member.lock_key} = :key
+  AND {member.session_id} = :session
+  AND {member.nonce} = :nonce
+  AND {finds_waiter}
 )";
 
 constexpr const char* remove_dead = R"(
@@ -309,7 +318,8 @@ shared_keys::shared_keys(const table_names& names, const member_words& words, st
   for (const auto& [name, word] : {named_part{"same_fence", words.same_fence},
                                    {"lock_row", words.lock_row},
                                    {"share_row", words.share_row},
-                                   {"nobody_waits", words.nobody_waits}}) {
+                                   {"nobody_waits", words.nobody_waits},
+                                   {"finds_waiter", words.finds_waiter}}) {
     names_.add_text(std::string(name), names_.expand(word));
   }
   for (const auto& word : member_texts) names_.add_text(std::string(word.name), names_.expand(word.text));
@@ -340,7 +350,7 @@ const sql_text& shared_keys::text(const char* source, const char* doing, row_wai
   });
   if (found != texts_.end()) return (*found)->text;
   // Those that each member sends, and each caller that waits for them.
-  static constexpr std::array often{join_reader, join_permits, leave,          leave_alone,
+  static constexpr std::array often{join_reader, join_permits, leave,          leave_alone,  leave_and_find_waiter,
                                     open_free,   close_key,    take_if_closed, key_and_first};
   const bool kept = if_locked == row_wait::accept && std::find(often.begin(), often.end(), source) != often.end();
   texts_.push_back(std::make_unique<const known_text>(
@@ -397,6 +407,15 @@ reply shared_keys::leave_if_nobody_waits(sql_connection& on, const request& aske
   return on.change(
       text(leave_alone, "leave"),
       {{"key", sql_bytes{asked.resource}}, {"session", asked.session}, {"nonce", asked.nonce}, {"wake_id", own}});
+}
+
+reply shared_keys::leave_and_find(sql_connection& on, const request& asked, const id128& own) {
+  used_.store(true, std::memory_order_relaxed);
+  return on.change(text(leave_and_find_waiter, "leave"), {{"key", sql_bytes{asked.resource}},
+                                                          {"session", asked.session},
+                                                          {"nonce", asked.nonce},
+                                                          {"wake_id", own},
+                                                          {"bell", sql_bytes{closing_bell(asked.resource).view()}}});
 }
 
 /// A key that the last poll has shown in another state than open probably has to be opened first.

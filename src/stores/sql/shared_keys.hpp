@@ -29,6 +29,9 @@ struct member_words {
   std::string_view verify;
   /// A condition: no other process than :wake_id sleeps as a waiter for :key. Empty where a statement can't see that.
   std::string_view nobody_waits = {};
+  /// Always true: the connection keeps in mind which process a DELETE of a member of :key has to wake, if it found one.
+  /// `nobody_waits` says which processes count; :bell is the key's closing_bell.
+  std::string_view finds_waiter = {};
 };
 
 /// The table of members, and the keys that they share. Thread safety: all functions may be called from any thread.
@@ -48,6 +51,8 @@ class shared_keys {
   }
   /// A release or cancel of a member, unless another process than `own` waits for the key: then the answer is no.
   reply leave_if_nobody_waits(sql_connection& on, const request& asked, const id128& own);
+  /// A release or cancel of a member, which finds the first waiter by `finds_waiter` of member_words.
+  reply leave_and_find(sql_connection& on, const request& asked, const id128& own);
   /// How a key is shared now.
   struct sharing {
     membership shared = membership::none;

@@ -36,11 +36,11 @@ reply join(actor& by, std::uint32_t permits, bool waited = false) {
 reply leave(actor& by) { return by.run(member(by, verb::release, 0)); }
 
 /// Joins and leaves until a leave has woken a waiter: between two sleeps a waiter is not to be woken.
-bool wakes_by_leaving(actor& by) {
+bool wakes_by_leaving(actor& by, std::uint32_t permits = 1) {
   return eventually([&] {
     const reply freed = leave(by);
     const bool woke = answer(freed) == outcome::yes && freed.waiters == 1;
-    CHECK(answer(join(by, 1)) == outcome::yes);
+    CHECK(answer(join(by, permits)) == outcome::yes);
     return woke;
   });
 }
@@ -130,6 +130,37 @@ TEST_CASE_METHOD(one_actor, "share wake: where nobody waits, a member comes and 
   const auto pair = [&] { return join(a, 0).statements + leave(a).statements; };
   CHECK(eventually([&] { return pair() == 2; }));
   CHECK(pair() == 2);
+}
+
+TEST_CASE_METHOD(one_actor,
+                 "share wake: a permit that comes back wakes a waiter by two statements, as a release does") {
+  REQUIRE(answer(join(a, 1)) == outcome::yes);
+  waiting_store waiter(*fixture);
+  REQUIRE(waiter.works());
+  REQUIRE(wakes_by_leaving(a));
+  CHECK(eventually([&] {
+    std::this_thread::sleep_for(50ms);  // it sleeps again
+    const reply freed = leave(a);
+    CHECK(answer(join(a, 1)) == outcome::yes);
+    return freed.waiters == 1 && freed.statements <= 2;
+  }));
+}
+
+TEST_CASE_METHOD(two_actors, "share wake: who has woken a waiter of an open key wakes none of a closed one too early") {
+  REQUIRE(answer(join(a, 0)) == outcome::yes);
+  REQUIRE(answer(join(b, 0)) == outcome::yes);
+  waiting_store reader(*fixture);
+  REQUIRE(reader.works());
+  REQUIRE(wakes_by_leaving(a, 0));
+  REQUIRE(wakes_by_leaving(b, 0));
+  REQUIRE(answer(b.run(b.about(verb::close, "k"))) == outcome::yes);
+  const closing_bell bell("k");
+  waiting_store writer(*fixture, std::string(bell.view()));
+  REQUIRE(writer.works());
+  const int before = writer.listener.yes;
+  CHECK(leave(a).waiters == 0);
+  CHECK(leave(b).waiters == 1);
+  CHECK(eventually([&] { return writer.listener.yes > before; }));
 }
 
 TEST_CASE_METHOD(any_store, "share wake: the first exclusive lock after readers takes four statements more") {

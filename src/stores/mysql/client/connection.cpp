@@ -382,23 +382,34 @@ connection_identity mysql_connection::neighbour(std::uint64_t number) const {
   return found;
 }
 
-kill_result kill(mysql_connection& by, const connection_identity& of, kill_what what) noexcept {
+namespace {
+
+kill_result send_kill(mysql_connection& by, const std::string& sql) {
   constexpr int not_owner = 1095, no_such_thread = mysql_no_such_thread;
-  try {
-    switch (compare_servers(of, by.neighbour(0))) {
-      case lost_connection::ended: return kill_result::gone;
-      case lost_connection::out_of_reach: return kill_result::out_of_reach;
-      case lost_connection::reachable: break;
-    }
-    fault why;
-    const auto sql = fmt::format("KILL {}{}", what == kill_what::query ? "QUERY " : "", of.id);
-    if (by.query(sql, "kill", nullptr, nullptr, why) == outcome::yes) return kill_result::done;
-    return why.native == no_such_thread ? kill_result::gone
-           : why.native == not_owner    ? kill_result::refused
-                                        : kill_result::not_certain;
-  } catch (const std::exception&) {
-    return kill_result::not_certain;
+  fault why;
+  if (by.query(sql, "kill", nullptr, nullptr, why) == outcome::yes) return kill_result::done;
+  return why.native == no_such_thread ? kill_result::gone
+         : why.native == not_owner    ? kill_result::refused
+                                      : kill_result::not_certain;
+}
+
+}  // namespace
+
+kill_result kill(mysql_connection& by, const connection_identity& of, kill_what what) noexcept try {
+  switch (compare_servers(of, by.neighbour(0))) {
+    case lost_connection::ended: return kill_result::gone;
+    case lost_connection::out_of_reach: return kill_result::out_of_reach;
+    case lost_connection::reachable: break;
   }
+  return send_kill(by, fmt::format("KILL {}{}", what == kill_what::query ? "QUERY " : "", of.id));
+} catch (const std::exception&) {
+  return kill_result::not_certain;
+}
+
+kill_result kill_last_insert_id(mysql_connection& by) noexcept try {
+  return send_kill(by, "KILL QUERY LAST_INSERT_ID()");
+} catch (const std::exception&) {
+  return kill_result::not_certain;
 }
 
 bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept {

@@ -154,6 +154,9 @@ enum class kill_what : std::uint8_t { query, connection };
 /// Rule 6. This is the only place that sends a KILL. It sends it to the server that has the connection with that
 /// number, or not at all.
 kill_result kill(mysql_connection& by, const connection_identity& of, kill_what what) noexcept;
+/// The same for the query of the connection whose number the last statement of `by` has left in LAST_INSERT_ID(), or 0.
+/// A DELETE does not return that number.
+kill_result kill_last_insert_id(mysql_connection& by) noexcept;
 
 /// Ends what a lost connection still executes at its server, and checks that it is gone. Returns true only if that is
 /// certain. Implements store::terminate().

@@ -12,7 +12,7 @@ namespace {
 // Sent after the change has been committed, so of two members that leave at the same time, the later one sees that none
 // is left.
 constexpr const char* next_sql = R"(
-SELECT {sleeper}
+SELECT {sleeper}, l.{lock.session_id} = {open_id}
 FROM {lock} l
 JOIN {waiter} w ON w.{waiter.lock_key} = CASE l.{lock.session_id} WHEN {closed_id} THEN :bell ELSE :key END
 WHERE l.{lock.lock_key} = :key
@@ -25,7 +25,7 @@ LIMIT 1
 )";
 
 constexpr const char* behind_sql = R"(
-SELECT {sleeper}
+SELECT {sleeper}, 1
 FROM {waiter} b
 JOIN {waiter} w ON w.{waiter.lock_key} = b.{waiter.lock_key}
 WHERE b.{waiter.lock_key} = :key
@@ -55,9 +55,9 @@ std::string waiters_for_members::room_sql(const sql::table_names& names) {
 waiters_for_members::waiters_for_members(const sql::table_names& names)
     : next_(sql::in_one_line(names.expand(next_sql))), behind_(sql::in_one_line(names.expand(behind_sql))) {}
 
-bool waiters_for_members::wake(lease_connection& by, parked::waiter_table& table, const std::string& text,
-                               reply& answer) const noexcept {
-  bool found = false;
+found_waiter waiters_for_members::wake(lease_connection& by, parked::waiter_table& table, const std::string& text,
+                                       reply& answer) const noexcept {
+  auto found = found_waiter::none;
   static_cast<void>(reply_or_in_doubt(by, "wake", [&] {
     mysql_rows rows;
     fault why;
@@ -65,7 +65,7 @@ bool waiters_for_members::wake(lease_connection& by, parked::waiter_table& table
     if (by.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
       table.note_unreadable(by, why);
     } else if (!rows.empty()) {
-      found = true;
+      found = unsigned_of(rows.front().at(1)) != 0 ? found_waiter::of_open_key : found_waiter::of_closed_key;
       ++answer.statements;
       if (table.wake(by, unsigned_of(rows.front().at(0))) && answer.result == outcome::yes) answer.waiters = 1;
     }
@@ -74,14 +74,14 @@ bool waiters_for_members::wake(lease_connection& by, parked::waiter_table& table
   return found;
 }
 
-bool waiters_for_members::wake_next(lease_connection& by, parked::waiter_table& table, std::string_view key,
-                                    reply& answer) const noexcept try {
+found_waiter waiters_for_members::wake_next(lease_connection& by, parked::waiter_table& table, std::string_view key,
+                                            reply& answer) const noexcept try {
   const auto text = sql::write_values(next_, {{"key", mysql_literal(key)},
                                               {"bell", mysql_literal(closing_bell(key).view())},
                                               {"wake_id", mysql_literal(table.own())}});
   return wake(by, table, text, answer);
 } catch (const std::exception&) {
-  return false;  // memory ran out
+  return found_waiter::none;  // memory ran out
 }
 
 void waiters_for_members::wake_behind(lease_connection& by, parked::waiter_table& table, std::string_view key,

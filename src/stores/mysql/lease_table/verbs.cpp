@@ -141,18 +141,36 @@ bool mysql_store::wakes_for_members(native& with) {
   return table.can_read(with) && table.can_wake(with);
 }
 
-/// One statement if nobody waits. A DELETE can't return whether somebody does, but it can depend on that.
+/// One statement if nobody waits, and two if somebody does, as last time. A DELETE can't return a number, but it can
+/// depend on there being no waiter, or leave the number to the KILL.
 reply mysql_store::leave_and_wake(native& with, const request& asked) {
   auto& table = tables_.waiters.table();
   auto& waiters = tables_.member_waiters;
+  const auto expected = waiters.expects(asked.resource);
   unsigned before = 0;
-  if (!waiters.expects(asked.resource)) {
+  if (expected == found_waiter::none) {
     const auto said = tables_.shared.leave_if_nobody_waits(with, asked, table.own());
     before = said.statements;
     const bool unreadable = said.result == outcome::failed && table.note_unreadable(with, said.why);
     if (said.result != outcome::no && !unreadable) return said;
   }
-  auto answer = tables_.shared.execute(with, asked);
+  reply answer{.statements = 0};
+  bool left = false;
+  if (expected == found_waiter::of_open_key) {
+    answer = tables_.shared.leave_and_find(with, asked, table.own());
+    left = answer.result != outcome::failed || !table.note_unreadable(with, answer.why);
+    if (left && answer.result == outcome::yes) {
+      ++answer.statements;
+      if (table.wake_found(with)) {
+        answer.waiters = 1;
+        return answer;
+      }
+    }
+  }
+  if (!left) {
+    before += answer.statements;
+    answer = tables_.shared.execute(with, asked);
+  }
   answer.statements += before;
   if (answer.result == outcome::yes && table.can_read(with))
     waiters.expect(asked.resource, waiters.wake_next(with, table, asked.resource, answer));

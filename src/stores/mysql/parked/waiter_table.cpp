@@ -235,7 +235,12 @@ reply waiter_table::examine_table(mysql_connection& by, std::vector<store_findin
 }
 
 bool waiter_table::wake(mysql_connection& by, std::uint64_t sleeper) noexcept {
-  const auto said = kill(by, by.neighbour(sleeper), kill_what::query);
+  return is_woken(kill(by, by.neighbour(sleeper), kill_what::query));
+}
+
+bool waiter_table::wake_found(mysql_connection& by) noexcept { return is_woken(kill_last_insert_id(by)); }
+
+bool waiter_table::is_woken(kill_result said) noexcept {
   if (said == kill_result::refused && !said_refused_.exchange(true)) {
     says_("a release may not wake a waiter whose connection is another user's");
   }

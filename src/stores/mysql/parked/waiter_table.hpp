@@ -112,6 +112,8 @@ class waiter_table {
   reply examine_table(mysql_connection& by, std::vector<store_finding>& found) const;
   /// Wakes a waiter, whose connection number `by` has just read. Returns whether that succeeded.
   bool wake(mysql_connection& by, std::uint64_t sleeper) noexcept;
+  /// The same, if the last statement of `by` has left that number in LAST_INSERT_ID(), and 0 otherwise.
+  bool wake_found(mysql_connection& by) noexcept;
   /// Wakes the first waiter of each key that was released by another statement. `held_too`: even if the key has a
   /// holder again, who may not know of waiters. Errors here don't fail the release.
   void wake_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
@@ -128,6 +130,7 @@ class waiter_table {
   reply count(mysql_connection& by, std::vector<holder_info>& of);
 
  private:
+  bool is_woken(kill_result said) noexcept;
   bool fits_table(mysql_connection& by, fault& why) const;
   /// What to do about an error. Empty if it is about something else.
   std::string remedy(mysql_connection& by, const fault& why) const;
