@@ -23,8 +23,7 @@ namespace entities {
 struct waiter_place {
   #pragma db mysql:type("VARBINARY(255)")
   std::vector<char> lock_key;
-  /// Microseconds since 1970-01-01 UTC by the server's clock; 2^62: a release has granted the key to the process, and
-  /// the row draws no further one.
+  /// Microseconds since 1970-01-01 UTC by the server's clock.
   std::int64_t since_us;
   /// The named lock is 'dlock.' and these bytes in hexadecimal digits.
   #pragma db mysql:type("BINARY(16)")
@@ -39,9 +38,6 @@ struct waiter_entity {
   /// Who waits. Zero: a process that has no session yet.
   #pragma db mysql:type("BINARY(16)")
   std::array<unsigned char, 16> session_id;
-
-  /// The nonce under which a release may grant the key to that session; 0: none may.
-  std::uint64_t nonce;
 
   /// The locks that threads of that process hold while they wait for the key, so that deadlock cycles of processes are found;
   /// NULL: none. Microseconds since 1970-01-01 UTC, when this was written, then for each lock the key, its session and

@@ -46,7 +46,6 @@ CREATE TABLE `dlock_waiter` (
   `since_us` BIGINT NOT NULL,
   `wake_id` BINARY(16) NOT NULL,
   `session_id` BINARY(16) NOT NULL,
-  `nonce` BIGINT UNSIGNED NOT NULL,
   `held` MEDIUMTEXT CHARACTER SET ascii NULL,
   PRIMARY KEY (`lock_key`,
                `since_us`,

@@ -9,7 +9,6 @@
 
 #include "api/access.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
-#include "engine/core/transaction_calls.hpp"
 #include "engine/operations/lock_errors.hpp"
 
 namespace dlock {
@@ -100,7 +99,6 @@ verification lease::verification() const& {
   const auto* const transactions = store.transactions();
   if (transactions == nullptr)
     throw std::logic_error("dlock: " + store.name() + " can't verify leases in transactions");
-  engine::keep_by_session(grant_);
   return transactions->verification_of(grant.ask(verb::poll));
 }
 

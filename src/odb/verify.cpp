@@ -75,13 +75,6 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
   return all;
 }
 
-/// The same, once each is kept by its session: verify locks the row, so it could not be accepted after that.
-std::vector<std::shared_ptr<engine::grant>> kept_by_sessions(const std::vector<const lease*>& held) {
-  auto all = in_order(held);
-  for (const auto& grant : all) engine::keep_by_session(grant);
-  return all;
-}
-
 odb_application application_of(const engine::grant& grant) {
   auto& store = grant.home->where();
   const auto* const application = stores::sql::application_database_of(store);
@@ -242,7 +235,7 @@ void verify_all(odb::transaction& in, std::vector<const lease*> held, bool reads
   or_roll_back(
       *connection, held, [&] { in.rollback(); },
       [&] {
-        const auto all = kept_by_sessions(held);
+        const auto all = in_order(held);
         pin(in, all);  // before the check, so that no release on another thread comes in between
         if (reads) {
           for (const auto& grant : all) ensure_view(in, grant);
@@ -260,8 +253,7 @@ void verify_all(odb::connection& connection, std::vector<const lease*> held) {
     return verify_all(odb::transaction::current(), std::move(held));
   }
   or_roll_back(
-      connection, held, [&] { connection.execute("ROLLBACK"); },
-      [&] { verify_each(connection, kept_by_sessions(held)); });
+      connection, held, [&] { connection.execute("ROLLBACK"); }, [&] { verify_each(connection, in_order(held)); });
 }
 
 // ---- the current transactions of threads ---------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class key_notes {
     const base::lock_guard lock(mutex_);
     auto& note = notes_[std::string(key)];
     count_ = notes_.size();
-    return std::exchange(note, {.granted = note.granted}).taken;
+    return std::exchange(note, {}).taken;
   }
   /// Returns whether the key was taken.
   bool end(std::string_view key) noexcept {
@@ -66,16 +66,6 @@ class key_notes {
   bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
   void set_taken(std::string_view key, bool taken) noexcept {
     note(key, [taken](noted& of) { of.taken = taken; });
-  }
-  /// Notes that a take has found what a release has granted under that nonce.
-  void set_granted(std::string_view key, std::uint64_t nonce) noexcept {
-    note(key, [nonce](noted& of) { of.granted = nonce; });
-  }
-  /// Returns the last of these nonces; 0 if there is none.
-  std::uint64_t granted(std::string_view key) noexcept {
-    std::uint64_t nonce = 0;
-    note(key, [&nonce](const noted& of) { nonce = of.granted; });
-    return nonce;
   }
   /// Notes the fence that a poll has shown to a waiter. Fences only grow. Returns whether the key is watched.
   bool set_polled(std::string_view key, std::uint64_t fence) noexcept {
@@ -123,7 +113,6 @@ class key_notes {
     bool released = false;
     std::uint64_t polled = 0;
     member_needs needs{};
-    std::uint64_t granted = 0;
   };
   template <class Change>
   bool note(std::string_view key, Change change) noexcept {

@@ -57,7 +57,6 @@ class key_waiters {
       about.listeners.add(listener);
       if (about.listeners.all.size() == 1) {
         about.session = session;
-        about.first = &listener;
         about.begun = clock::now();
       }
       entered(at);
@@ -70,13 +69,8 @@ class key_waiters {
     const base::lock_guard lock(mutex_);
     const auto found = keys_.find(key);
     if (found == keys_.end()) return;
-    auto& about = found->second;
-    std::erase(about.listeners.all, &listener);
-    if (about.first == &listener) {
-      about.first = nullptr;
-      first_left(found);
-    }
-    if (about.listeners.all.empty()) left(found);
+    std::erase(found->second.listeners.all, &listener);
+    if (found->second.listeners.all.empty()) left(found);
   }
   /// Whether a service of this store object waits for the key.
   bool watches(std::string_view key) noexcept {
@@ -105,10 +99,9 @@ class key_waiters {
 
   struct watched_key : Key {
     key_listeners listeners{};
-    id128 session{};                      ///< of the first of them
-    const key_listener* first = nullptr;  ///< the first of them, until it leaves
-    clock::time_point begun{};            ///< when it came
-    held_meanwhile held{};                ///< as the other processes know it
+    id128 session{};
+    clock::time_point begun{};  ///< when the first of them came
+    held_meanwhile held{};      ///< as the other processes know it
   };
   using key_map = std::map<std::string, watched_key, std::less<>>;
   using place = typename key_map::iterator;
@@ -125,8 +118,6 @@ class key_waiters {
   virtual void entered(place at) DLOCK_REQUIRES(mutex_) = 0;
   /// The key has no listener any more. Unless this erases the key, the thread does.
   virtual void left(place at) noexcept DLOCK_REQUIRES(mutex_) = 0;
-  /// The listener whose session the key has is one of them no more.
-  virtual void first_left(place) noexcept DLOCK_REQUIRES(mutex_) {}
   virtual void held_changed(place) DLOCK_REQUIRES(mutex_) {}
   /// Does what is due for the keys; may unlock the mutex meanwhile. Returns false if notifications don't work.
   virtual bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) = 0;

@@ -27,7 +27,6 @@ const char* name_of(verb what) {
     case verb::cancel: return "cancel";
     case verb::pass_on: return "pass on";
     case verb::reserve: return "reserve";
-    case verb::accept: return "accept";
     case verb::close: return "close";
     case verb::open: return "open";
   }

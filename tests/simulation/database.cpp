@@ -197,8 +197,7 @@ reply database::poll(const lock_row& row, moment clock) const {
   // The server names the connection that has a named lock, and not its grant.
   const bool by_connection = traits.caps.session_leases && !traits.caps.fence;
   holder.fence = by_connection ? std::hash<std::string>{}(row.session.hex()) : row.fence;
-  const bool offered = traits.caps.offers && row.expires;
-  holder.nonce = row.session && (row.of_table || lingers(row.nonce) || offered) ? row.nonce : 0;
+  holder.nonce = row.session && (row.of_table || lingers(row.nonce)) ? row.nonce : 0;
   const bool foreign = !row.foreign.empty() || !row.request.empty();
   holder.kind = row.by_column ? lease_kind::column : row.expires ? lease_kind::expiring : lease_kind::session;
   const auto found = sessions_.find(row.session);
@@ -255,35 +254,6 @@ reply database::extend(lock_row& row, const request& q, const view& by) {
   if (observer != nullptr) observer->extended(q, row);
   row.expires = std::max(*row.expires, expiry_of(row, by.clock, q.ttl));
   return plain(outcome::yes);
-}
-
-reply database::accept(lock_row& row, const request& q, const view& by) {
-  if (!same_grant(row, q)) return plain(outcome::no);
-  if (row.passed(by.clock)) return plain(outcome::no);
-  row.expires.reset();
-  return plain(outcome::yes);
-}
-
-void database::offer(const std::string& key, const id128& session, std::uint64_t nonce, moment clock) {
-  auto& row = locks_.at(key);
-  const auto before = row;
-  const request to{.action = verb::take,
-                   .resource = key,
-                   .session = session,
-                   .nonce = nonce,
-                   .kind = lease_kind::expiring,
-                   .ttl = microseconds{second}};
-  grant(row, to, {clock}, &before);
-}
-
-std::optional<std::pair<moment, std::uint64_t>> database::offered(std::string_view key, const id128& session,
-                                                                  std::uint64_t nonce, moment clock) const {
-  const auto found = locks_.find(key);
-  if (found == locks_.end()) return std::nullopt;
-  const auto& row = found->second;
-  const bool same = row.nonce == nonce || is(mistake::offer_of_another);
-  if (row.session != session || !row.expires || row.passed(clock) || !same) return std::nullopt;
-  return std::pair(*row.expires - clock, row.fence);
 }
 
 reply database::release(lock_row& row, const request& q, const view& by) {
@@ -405,7 +375,6 @@ reply database::run(const request& q, const view& by) {
     case verb::poll: return poll(row, by.clock);
     case verb::take_over: return take_over(row, q, by);
     case verb::extend: return extend(row, q, by);
-    case verb::accept: return accept(row, q, by);
     case verb::release: return release(row, q, by);
     case verb::cancel: return cancel(row, q, by);
     case verb::pass_on: return pass_on(row, q, by);

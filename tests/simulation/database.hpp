@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "dlock/store_interface/holder_info.hpp"
@@ -145,11 +144,6 @@ class database {
   bool plain_release(const std::string& key, const std::string& owner, moment clock);
   /// Also of who has no right to it.
   void free(lock_row& row, moment clock) noexcept;
-  /// A release grants the key, which it has freed, to a waiter: for a second, unless that accepts it.
-  void offer(const std::string& key, const id128& session, std::uint64_t nonce, moment clock);
-  /// Whether that waiter may still get what was offered to it, for how long, and with which fence.
-  std::optional<std::pair<moment, std::uint64_t>> offered(std::string_view key, const id128& session,
-                                                          std::uint64_t nonce, moment clock) const;
 
   // Where the server ends sessions, and keeps a queue.
   /// Removes the session, if it has expired. The keys that are free by that.
@@ -205,7 +199,6 @@ class database {
   reply take(lock_row& row, const request& q, const view& by);
   reply take_over(lock_row& row, const request& q, const view& by);
   reply extend(lock_row& row, const request& q, const view& by);
-  reply accept(lock_row& row, const request& q, const view& by);
   reply release(lock_row& row, const request& q, const view& by);
   reply cancel(lock_row& row, const request& q, const view& by);
   reply reserve(lock_row& row, const request& q);

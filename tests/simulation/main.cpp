@@ -235,7 +235,7 @@ int main(int argc, char** argv) try {
   app.add_option("--without", want.without, "hazards and kinds of stores that are left out")->delimiter(',');
   app.add_option("--only", want.only, "the kinds of stores that runs have")->delimiter(',');
   app.add_option("--about", want.about,
-                 "what runs are about, instead of everything: cycles, lingering, shared, offers or stops");
+                 "what runs are about, instead of everything: cycles, lingering, shared or stops");
   app.add_option("--svg", want.svg, "draws the run of the one seed, or of the first that fails");
   app.add_option("--progress", want.progress, "a file that always has the seed of the present run");
   app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");

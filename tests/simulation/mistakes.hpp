@@ -39,7 +39,6 @@ enum class mistake : std::uint8_t {
   order_ignored,            ///< a take in order does not ask whether others come first
   dead_waiter_first,        ///< others wait for a process that is no more to take its turn
   dead_waiter_woken,        ///< a release wakes the first of the waiter table, though its connection is no more
-  offer_of_another,         ///< a take of what a release has granted does not look at the nonce
   passed_over_until_woken,  ///< a waiter that was passed over comes first again at the next release
   // Of statements about members (sql_mistakes.cpp):
   join_ignores_closing,    ///< a member may join a key that was closed
@@ -90,7 +89,6 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::order_ignored, "order_ignored"},
     mistake_name{mistake::dead_waiter_first, "dead_waiter_first"},
     mistake_name{mistake::dead_waiter_woken, "dead_waiter_woken"},
-    mistake_name{mistake::offer_of_another, "offer_of_another", subject::offers},
     mistake_name{mistake::passed_over_until_woken, "passed_over_until_woken", subject::stops},
     mistake_name{mistake::join_ignores_closing, "join_ignores_closing", subject::shared},
     mistake_name{mistake::members_ignored, "members_ignored", subject::shared},

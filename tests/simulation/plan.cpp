@@ -91,7 +91,6 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
     case subject::cycles: made.be_about_cycles(chance); break;
     case subject::lingering: made.be_about_lingering(chance); break;
     case subject::shared: made.be_about_shared(chance); break;
-    case subject::offers: made.be_about_offers(chance); break;
     case subject::stops: made.be_about_stops(chance); break;
   }
   made.hazards &= may.hazards;
@@ -160,23 +159,6 @@ void plan::be_about_shared(random_source& chance) {
   keys = static_cast<unsigned>(chance.between(1, 3));
   rounds = static_cast<unsigned>(chance.between(30, 100));
   connections = static_cast<unsigned>(chance.between(2, 4));
-}
-
-/// Several processes that wait for few keys, and all that ends a wait or a session.
-void plan::be_about_offers(random_source& chance) {
-  hazards = some_of(
-      {{hazard::slow_statements, 30}, {hazard::lost_replies, 40}, {hazard::ghosts, 40},     {hazard::hangs, 20},
-       {hazard::refusals, 20},        {hazard::kills, 30},        {hazard::restarts, 20},   {hazard::failovers, 20},
-       {hazard::freezes, 40},         {hazard::crashes, 30},      {hazard::drift, 40},      {hazard::late_threads, 30},
-       {hazard::transactions, 30},    {hazard::several, 30},      {hazard::unkept, 20},     {hazard::limits, 30},
-       {hazard::asynchronous, 40},    {hazard::cancels, 40},      {hazard::reentry, 20},    {hazard::closes, 30},
-       {hazard::force, 30},           {hazard::cleanup, 30},      {hazard::one_by_one, 20}, {hazard::abandoned, 20},
-       {hazard::long_holds, 40},      {hazard::distances, 20},    {hazard::nested, 20},     {hazard::long_waits, 40}},
-      chance);
-  if (chance.chance(300'000)) hazards &= ~fault_hazards;
-  kind = store_kind::waiter_table;
-  in_order = take_waits = false;
-  keys = static_cast<unsigned>(chance.between(1, 4));
 }
 
 /// Several processes that wait for few keys, by the waiter table.

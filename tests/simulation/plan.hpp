@@ -126,7 +126,6 @@ enum class subject : std::uint8_t {
   cycles,     ///< nested waits that end early while others begin: what looks like a deadlock cycle may be none
   lingering,  ///< keys that stay with a process between two leases
   shared,     ///< readers, writers, and holders of permits
-  offers,     ///< keys that a release grants to a waiter of another process
   stops,      ///< processes that stand still while they wait, and nothing else that fails: they excuse no other delay
 };
 struct subject_name {
@@ -136,7 +135,7 @@ struct subject_name {
 inline constexpr std::array subject_names{
     subject_name{subject::everything, "everything"}, subject_name{subject::cycles, "cycles"},
     subject_name{subject::lingering, "lingering"},   subject_name{subject::shared, "shared"},
-    subject_name{subject::offers, "offers"},         subject_name{subject::stops, "stops"},
+    subject_name{subject::stops, "stops"},
 };
 
 /// What runs may have.
@@ -174,7 +173,6 @@ struct plan {
     auto made = traits_of(kind).caps;
     made.lingers = about == subject::lingering;
     made.shares = about == subject::shared;
-    made.offers = about == subject::offers;
     return made;
   }
   /// Waiters that don't run are passed over. In all other runs they keep the key from those behind them, as they did
@@ -191,7 +189,6 @@ struct plan {
   void be_about_cycles(random_source& chance);
   void be_about_lingering(random_source& chance);
   void be_about_shared(random_source& chance);
-  void be_about_offers(random_source& chance);
   void be_about_stops(random_source& chance);
 };
 

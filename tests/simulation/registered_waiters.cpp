@@ -41,7 +41,7 @@ void registered_waiters::watch(const std::string& key, const id128& session, key
   if (about.listeners.size() == 1) {
     about.session = session;
     about.begun = process_.now();
-    about.stale = about.registered && (about.taken || about.row.nonce != listener.offer());
+    about.stale = about.registered && about.taken;
     about.taken = false;
   }
   about.works = false;
@@ -52,12 +52,8 @@ void registered_waiters::watch(const std::string& key, const id128& session, key
 void registered_waiters::unwatch(const std::string& key, key_listener& listener) {
   const auto at = keys_.find(key);
   if (at == keys_.end()) return;
-  auto& about = at->second;
-  std::erase(about.listeners, &listener);
-  // The row is that of a listener that has left.
-  if (!about.listeners.empty() && about.registered && about.row.nonce != about.listeners.front()->offer())
-    about.stale = true;
-  if (about.listeners.empty() || about.stale) go_on();
+  std::erase(at->second.listeners, &listener);
+  if (at->second.listeners.empty()) go_on();
 }
 
 void registered_waiters::changed(const std::string& key) {
@@ -70,8 +66,6 @@ void registered_waiters::done(std::span<const request> requests, std::span<const
     if (replies[i].result != outcome::yes || at == keys_.end()) continue;
     switch (requests[i].action) {
       case verb::take:
-        if (replies[i].offer_ends.count() > 0) at->second.granted = true;
-        [[fallthrough]];
       case verb::insert:
       case verb::take_over: at->second.taken = true; break;
       case verb::release:
@@ -151,7 +145,6 @@ void registered_waiters::go_on() {
 /// process for the next one; then it wakes the one behind.
 bool registered_waiters::leave_old() {
   std::vector<std::string> left, free_ones, held_too;
-  std::vector<std::pair<std::string, row_grant>> offers;  // which nobody will take any more
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& [key, about] = *at;
     const bool old = about.listeners.empty();
@@ -161,7 +154,6 @@ bool registered_waiters::leave_old() {
     }
     if (std::exchange(about.registered, false)) {
       left.push_back(key);
-      if (about.row && !std::exchange(about.granted, false)) offers.emplace_back(key, about.row);
       (old && about.was_rung && !about.taken ? held_too : free_ones).push_back(key);
     }
     at = old ? keys_.erase(at) : std::next(at);
@@ -171,47 +163,24 @@ bool registered_waiters::leave_old() {
     if (const auto next = to.waiters.first(key, own)) to.waiters.ring(next);
   };
   round_trip(
-      [left, offers, free_ones, held_too, own = connection_, wake](server& to) {
-        std::vector<std::pair<std::string, row_grant>> spent;
-        for (const auto& each : offers) {
-          const auto* const row = to.waiters.find(each.first, own);
-          if (row != nullptr && row->spent && row->nonce == each.second.nonce) spent.push_back(each);
-        }
+      [left, free_ones, held_too, own = connection_, wake](server& to) {
         for (const auto& key : left) to.waiters.leave(key, own);
         for (const auto& key : held_too) wake(to, key);
         for (const auto& key : free_ones) {
           const auto row = to.data.locks().find(key);
           if (row != to.data.locks().end() && !row->second.of_table && !row->second.held()) wake(to, key);
         }
-        return spent;
-      },
-      [this](const std::vector<std::pair<std::string, row_grant>>& spent) { give_back(spent); });
-  return true;
-}
-
-/// Frees what releases have granted to waits that have ended, and wakes the next waiters.
-void registered_waiters::give_back(std::vector<std::pair<std::string, row_grant>> offers) {
-  if (offers.empty()) return;
-  round_trip(
-      [offers, own = connection_](server& to) {
-        for (const auto& [key, of] : offers) {
-          const request cancel{
-              .action = verb::cancel, .resource = key, .session = of.session, .nonce = of.nonce, .wake = true};
-          std::vector<reply> answers(1);
-          to.data.run_batch({cancel}, {to.clock()}, answers);
-          if (answers[0].result != outcome::yes) continue;
-          if (const auto next = to.waiters.first(key, own)) to.waiters.ring(next);
-        }
         return 0;
       },
       [](int) {});
+  return true;
 }
 
 /// A wait has its place from its beginning on, also if another process passed it over.
 bool registered_waiters::enter_new() {
   struct new_row {
     std::string key;
-    row_grant grant;
+    id128 session;
     moment waited;
   };
   std::vector<new_row> all;
@@ -221,9 +190,7 @@ bool registered_waiters::enter_new() {
     about.was_rung = false;
     about.fence = 0;
     about.held = {};
-    about.granted = false;
-    about.row = {about.session, about.listeners.front()->offer()};
-    all.push_back({key, about.row, (process_.now() - about.begun).count()});
+    all.push_back({key, about.session, (process_.now() - about.begun).count()});
   }
   if (all.empty()) return false;
   look_at_ = 0;
@@ -232,7 +199,7 @@ bool registered_waiters::enter_new() {
       [all, own = connection_, keeps_place = by_.how().passes_over()](server& to) {
         for (const auto& each : all) {
           const auto begun = keeps_place ? std::optional(to.clock() - each.waited) : std::nullopt;
-          to.waiters.enter(each.key, own, each.grant.session, each.grant.nonce, begun);
+          to.waiters.enter(each.key, own, each.session, begun);
         }
         return 0;
       },
@@ -326,16 +293,16 @@ void registered_waiters::look(look_at which, bool rung) {
     look_after_ = std::min(4 * look_after_, last_look);
     look_later();
   }
-  std::vector<std::pair<std::string, row_grant>> keys;
+  std::vector<std::string> keys;
   for (const auto& [key, about] : keys_) {
     const bool asked = which == look_at::all_keys || about.second;
-    if (about.registered && !about.listeners.empty() && asked) keys.emplace_back(key, about.row);
+    if (about.registered && !about.listeners.empty() && asked) keys.push_back(key);
   }
   if (keys.empty()) return go_on();
   round_trip(
       [keys, own = connection_](server& to) {
         std::vector<looked_at> all;
-        for (const auto& [key, mine] : keys) {
+        for (const auto& key : keys) {
           looked_at seen{.key = key,
                          .free = true,
                          .registered = to.waiters.find(key, own) != nullptr,
@@ -347,7 +314,6 @@ void registered_waiters::look(look_at which, bool rung) {
             seen.free = !row->second.held();
             seen.dead = row->second.held() && to.data.over(row->second, to.clock());
             seen.fence = row->second.fence;
-            seen.granted = mine && row->second.session == mine.session && row->second.nonce == mine.nonce;
           }
           all.push_back(std::move(seen));
         }
@@ -377,7 +343,7 @@ void registered_waiters::found(const std::vector<looked_at>& all, look_at which,
       behind.push_back({each.key, each.fence});
       continue;
     }
-    if (each.free || each.dead || each.granted || other || (sleeps_ && !about.works)) tell(about, true);
+    if (each.free || each.dead || other || (sleeps_ && !about.works)) tell(about, true);
   }
   if (!behind.empty()) look_at_ = std::min(look_at_, by_.in().now() + longest_turn);
   if (passes_over) look_later();

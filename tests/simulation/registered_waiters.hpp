@@ -52,10 +52,8 @@ class registered_waiters final : public subscriber {
     id128 session{};
     instant begun{};  ///< of the wait
     bool registered = false;
-    bool taken = false;    ///< by this process, since the watch began
-    bool stale = false;    ///< its row is of a wait that a grant has ended, or names another one
-    row_grant row{};       ///< what its row names: a release may grant the key so
-    bool granted = false;  ///< a take has got it by that
+    bool taken = false;  ///< by this process, since the watch began
+    bool stale = false;  ///< its row is of a wait that a grant has ended
     bool works = false;
     bool was_rung = false;
     bool second = false;  ///< one row is ahead of its own
@@ -66,7 +64,6 @@ class registered_waiters final : public subscriber {
     std::string key{};
     bool known = false;  ///< it has a row in the lock table
     bool free = false, dead = false, registered = false, first = false;
-    bool granted = false;  ///< to this process, by a release
     std::size_t ahead = 0;
     std::uint64_t fence = 0;
   };
@@ -87,7 +84,6 @@ class registered_waiters final : public subscriber {
   void round_trip(At at, Then then);
   void begin();
   bool leave_old();
-  void give_back(std::vector<std::pair<std::string, row_grant>> offers);
   bool enter_new();
   bool enter_held();
   void park();

@@ -239,28 +239,12 @@ void server::look_for_waiters(job& one) {
     auto& answer = one.answers[i];
     if (answer.result != outcome::yes) continue;
     const bool frees = asked.action == verb::release || asked.action == verb::cancel;
-    if (frees && asked.wake && asked.min_hold.count() <= 0) one.to_wake[i] = wake_first(asked, one.wake_id, clock());
+    if (frees && asked.wake && asked.min_hold.count() <= 0) one.to_wake[i] = waiters.first(asked.resource, one.wake_id);
     auto& holder = answer.holder;
     if (asked.action != verb::poll || !asked.in_order || (holder.holder && !holder.gone && !holder.expired)) continue;
     one.first[i] = waiters.first_of_others(asked.resource, one.wake_id, asked.registered);
     holder.others_first = one.first[i].has_value();
   }
-}
-
-/// A release grants the key to that waiter, if it can.
-std::uint64_t server::wake_first(const request& asked, std::uint64_t own, moment time) {
-  auto* const first = waiters.first_row(asked.resource, own);
-  if (first == nullptr) return 0;
-  if (data.traits.caps.offers && asked.action == verb::release && first->nonce != 0) {
-    const auto session = data.all_sessions().find(first->session);
-    if (session != data.all_sessions().end() && session->second.expires > time && !session->second.revoked) {
-      const std::string key(asked.resource);
-      world_.tell("server", [&] { return "key " + key + ": the release grants it to a waiter"; });
-      data.offer(key, first->session, first->nonce, time);
-      first->spent = true;
-    }
-  }
-  return first->wake_id;
 }
 
 void server::pass_over(const std::string& key, const waiter_table::row& first, std::uint64_t fence) {

@@ -97,7 +97,6 @@ class server {
  public:
   server(world& in, const plan& how) : world_(in), plan_(how) {
     data.traits = traits_of(how.kind);
-    data.traits.caps.offers = how.caps().offers;
     data.in = &in;
   }
 
@@ -201,7 +200,6 @@ class server {
   bool fail_by_chance(job& one);
   bool waits_for_others(job& one);
   void look_for_waiters(job& one);
-  std::uint64_t wake_first(const request& asked, std::uint64_t own, moment time);
 
   world& world_;
   const plan& plan_;

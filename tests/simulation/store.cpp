@@ -390,7 +390,6 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
       return;
     }
   }
-  if (requests.front().action == verb::take && !take_offers(on, requests, replies)) return;
   if (!with.is_ended() && by_.hits(hazard::refusals, 1'000)) {
     by_.to().kill(with.identity().id);  // it was closed, and nothing was sent
     process_.sleep(by_.travel(process_));
@@ -442,45 +441,6 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     }
     for (std::size_t i = 0; i < part.size(); ++i) known_.answered(part[i], replies[from + i]);
   }
-}
-
-/// Takes what releases have granted to waiters, and sends the others as usual. False: all have their answers.
-bool simulated_store::take_offers(connection& on, std::span<const request> requests, std::span<reply> replies) {
-  const auto offered = [](const request& each) { return each.offer != 0; };
-  if (std::none_of(requests.begin(), requests.end(), offered)) return true;
-  std::vector<request> others;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    const auto& asked = requests[i];
-    auto& answer = replies[i];
-    answer = {};
-    if (offered(asked)) {
-      answer = ask(on, [&to = by_.to(), key = std::string(asked.resource), session = asked.session,
-                        nonce = asked.offer](moment) {
-        reply made;
-        made.result = outcome::no;
-        if (const auto found = to.data.offered(key, session, nonce, to.clock())) {
-          made.result = outcome::yes;
-          made.offer_ends = microseconds{found->first};
-          made.fence = found->second;
-        }
-        return made;
-      });
-      if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read
-      if (subscriber_ != nullptr) subscriber_->done(requests.subspan(i, 1), replies.subspan(i, 1));
-      if (answer.result != outcome::no) continue;
-    }
-    others.push_back(asked);
-    others.back().offer = 0;
-    places.push_back(i);
-  }
-  std::vector<reply> answers(others.size());
-  if (!others.empty()) execute(on, others, answers);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    answers[i].statements += replies[places[i]].statements;
-    replies[places[i]] = std::move(answers[i]);
-  }
-  return false;
 }
 
 unsigned simulated_store::wake(connection& on, std::uint64_t wake_id) {

@@ -127,7 +127,6 @@ class simulated_store final : public store,
   /// Sends SQL.
   reply send(connection& on, const stores::sql::sql_text& text, stores::sql::sql_values values,
              stores::sql::sql_rows* rows);
-  bool take_offers(connection& on, std::span<const request> requests, std::span<reply> replies);
   /// Wakes those waiters, each by a statement more. How many.
   unsigned wake(connection& on, std::uint64_t wake_id);
   /// See request::wake of a poll.

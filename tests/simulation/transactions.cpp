@@ -58,11 +58,6 @@ open_transaction::~open_transaction() {
 bool open_transaction::verify(const lease& held) {
   const auto& one = detail::access::grant_of(held);
   if (one->remaining(process_.now()) == microseconds{0}) return false;
-  try {
-    engine::keep_by_session(one);
-  } catch (const lock_lost&) {
-    return false;
-  }
   verified_.push_back(one);
   engine::outlive_transaction(*one);
   const auto request = one->ask(verb::poll);

@@ -6,14 +6,14 @@
 
 namespace dlock::simulation {
 
-void waiter_table::enter(const std::string& key, std::uint64_t wake_id, const id128& session, std::uint64_t nonce,
+void waiter_table::enter(const std::string& key, std::uint64_t wake_id, const id128& session,
                          std::optional<moment> begun) {
   auto& all = rows_[key];
   const auto since = begun ? *begun : ++last_place_;
   const auto behind = std::find_if(all.begin(), all.end(), [&](const row& each) {
     return std::pair(each.since, each.wake_id) > std::pair(since, wake_id);
   });
-  all.insert(behind, {.since = since, .wake_id = wake_id, .session = session, .nonce = nonce, .held = {}});
+  all.insert(behind, {.since = since, .wake_id = wake_id, .session = session, .held = {}});
 }
 
 void waiter_table::pass_over(const std::string& key, const row& first) {
@@ -60,19 +60,14 @@ bool waiter_table::ring(std::uint64_t wake_id) noexcept {
 }
 
 std::uint64_t waiter_table::first(std::string_view key, std::uint64_t own) noexcept {
-  const auto* const found = first_row(key, own);
-  return found == nullptr ? 0 : found->wake_id;
-}
-
-waiter_table::row* waiter_table::first_row(std::string_view key, std::uint64_t own) noexcept {
   const auto found = rows_.find(key);
-  if (found == rows_.end()) return nullptr;
+  if (found == rows_.end()) return 0;
   const auto at = std::find_if(found->second.begin(), found->second.end(), [&](const row& each) {
-    return each.wake_id != own && !each.spent && (holds(each.wake_id) || wrong == mistake::dead_waiter_woken);
+    return each.wake_id != own && (holds(each.wake_id) || wrong == mistake::dead_waiter_woken);
   });
-  if (at == found->second.end()) return nullptr;
+  if (at == found->second.end()) return 0;
   at->passed_over = false;
-  return &*at;
+  return at->wake_id;
 }
 
 std::vector<waiter_table::row> waiter_table::earlier(std::string_view key, std::uint64_t own, bool registered) const {
@@ -81,7 +76,7 @@ std::vector<waiter_table::row> waiter_table::earlier(std::string_view key, std::
   if (found == rows_.end()) return all;
   for (const auto& each : found->second) {
     if (each.wake_id == own && registered) break;
-    if (each.wake_id == own || each.passed_over || each.spent) continue;
+    if (each.wake_id == own || each.passed_over) continue;
     if (present_.contains(each.wake_id) || wrong == mistake::dead_waiter_first) all.push_back(each);
   }
   return all;

@@ -24,16 +24,13 @@ class waiter_table {
     moment since = 0;  ///< the earliest waits longest
     std::uint64_t wake_id = 0;
     id128 session{};
-    std::uint64_t nonce = 0;   ///< under which a release may grant the key to the session; 0: none may
-    bool spent = false;        ///< a release has done so
     std::string held{};        ///< as write_held() writes it, with the time before it
     bool passed_over = false;  ///< for mistake::passed_over_until_woken alone, which leaves the row
   };
   using rows = std::map<std::string, std::vector<row>, std::less<>>;
 
   /// Those that entered earlier come first, or with `begun` those that have waited longer.
-  void enter(const std::string& key, std::uint64_t wake_id, const id128& session, std::uint64_t nonce,
-             std::optional<moment> begun);
+  void enter(const std::string& key, std::uint64_t wake_id, const id128& session, std::optional<moment> begun);
   void leave(const std::string& key, std::uint64_t wake_id);
   /// Another process deletes that row, whose process did not take the key in its turn.
   void pass_over(const std::string& key, const row& first);
@@ -56,8 +53,6 @@ class waiter_table {
 
   /// Whoever is to be woken first; 0: nobody.
   std::uint64_t first(std::string_view key, std::uint64_t own) noexcept;
-  /// Its row; null: nobody's.
-  row* first_row(std::string_view key, std::uint64_t own) noexcept;
   /// Those of other processes that come before `own`'s: of a process that is not `registered`, all do.
   std::vector<row> earlier(std::string_view key, std::uint64_t own, bool registered) const;
   /// The first of them.

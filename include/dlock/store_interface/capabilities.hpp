@@ -49,9 +49,6 @@ struct capabilities {
   /// verb::reserve, store::waited_for(), and request::wake of a poll. A process keeps keys between two leases
   /// (lock_options::linger). For keys with lease_kind::session.
   bool lingers = false;
-  /// A release with request::wake may grant the key to a watch, under key_listener::offer(): verb::accept and
-  /// request::offer. For keys with lease_kind::session.
-  bool offers = false;
   bool keeps_order = false;  ///< request::in_order, or the store always serves waiters in the order in which they came
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each

@@ -61,9 +61,6 @@ class key_listener {
   virtual void was_rung() noexcept { may_be_free(true); }
   /// The mode in which the waiter wants the key. Only for store::watch(), while that runs.
   virtual key_mode mode() const noexcept { return {}; }
-  /// capabilities::offers: the nonce under which a release may grant the key to the session of the watch, and a take
-  /// with request::offer finds out. The same as long as it watches; 0: none may.
-  virtual std::uint64_t offer() const noexcept { return 0; }
   /// Adds the locks that threads of this process hold while they wait for the key, and can't release before they have
   /// it. A store that shares them with other processes finds deadlock cycles. The service calls
   /// store::waiters_changed() when they change.

@@ -31,8 +31,6 @@ enum class verb : std::uint8_t {
             ///< lock under request::nonce, with the next fence. With request::units, capabilities::shares: the key is
             ///< open to members, of which that nonce of the session is one, and the fence stays
   reserve,  ///< capabilities::lingers: fence = fence + request::count if session and fence are ours
-  accept,   ///< capabilities::offers: end the row's own expiry, so that its session keeps the lock, if session and
-            ///< fence are ours and the expiry has not passed
   // capabilities::shares:
   close,  ///< if the key is open to members, close it to new ones; if it is closed, note that it still has to be
   open,   ///< undoes close
@@ -116,9 +114,6 @@ struct request {
   std::uint64_t nonce = 0;  ///< names this attempt of the session, never used again; release, extend: that of our grant
   std::uint64_t fence = 0;  ///< release, extend, pass_on, reserve: that of our grant
   std::uint64_t count = 0;  ///< reserve: how many fencing tokens
-  /// take, with capabilities::offers: key_listener::offer() of the caller's watch, so a release may have granted the
-  /// key under that nonce. Then the reply says so, and nothing is changed. 0: there is none.
-  std::uint64_t offer = 0;
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: the requested kind
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
@@ -126,7 +121,8 @@ struct request {
   /// processes, and a poll then shows no holder. Empty if there is none. Must outlive the call.
   std::string_view request_id{};
   /// take_over: the holder that was seen; with a membership, dead members to remove, and the answer is no. take,
-  /// exclusive, with a membership: it was seen closed and without members. Must outlive the call.
+  /// exclusive, with a membership: it was seen closed and without members. take, with units: what the last poll has
+  /// shown, null before one: a key that was not seen open may have to be opened first. Must outlive the call.
   const seen* expected = nullptr;
   /// capabilities::shares: 0 for an exclusive lock. Otherwise the member's units; the take is granted if the key is
   /// open and, with `permits`, has room for so many. The nonce names the member, for release and cancel.
@@ -135,7 +131,8 @@ struct request {
   bool polled = false;  ///< take: it follows a poll, so it may have to wait for a transaction of a dead holder
   /// take, take_over, poll, with capabilities::keeps_order: not before other processes that are
   /// registered as waiters. `registered`: this one is registered too, and comes before those that
-  /// registered later.
+  /// registered later. poll, with units: `registered` says that the caller was woken; if it finds no room, the store
+  /// wakes the next waiter.
   bool in_order = false;
   bool registered = false;
   row_wait if_locked = row_wait::avoid;  ///< for verbs that change a row; a store without row locks ignores it
@@ -143,15 +140,14 @@ struct request {
   /// store looks for one and wakes it, which costs more than a plain release.
   /// poll, with capabilities::lingers: the caller waits for the key. If the holder's nonce says that it may keep the
   /// key without a lease, the store notifies the watch of the holder's linger_bell.
+  /// take, with units, where capabilities::looks_for_waiters(): the caller had to wait, and was woken, as a rule. There
+  /// may be room for others, too, so the store wakes the next waiter.
   bool wake = false;
 };
 
 struct reply {
   outcome result = outcome::failed;
   std::uint64_t fence = 0;  ///< take, insert, take_over, pass_on, reserve returned yes: the row's new fence
-  /// take with request::offer returned yes: a release has granted the key, under the nonce of the offer. It is free
-  /// again this long after the sending of the request, unless verb::accept comes before. 0: the take has granted it.
-  microseconds offer_ends{0};
   seen holder{};            ///< poll returned yes
   fault why{};              ///< failed, unknown
   unsigned waiters = 0;     ///< release returned yes: how many waiters were notified, and now race for the key

@@ -26,11 +26,9 @@
 /// |                   |                               | verify: they must be there. none: don't look                 |
 /// | prefix            | 1 to 40 word characters,      | begins the names of the tables lock, session, floor, waiter  |
 /// |                   | dlock_                        | and schema_version                                           |
-/// | wake              | on, off, grant; on            | on: a release wakes who has waited for more than a moment    |
+/// | wake              | on, off; on                   | on: a release wakes who has waited for more than a moment    |
 /// |                   |                               | (docs/waiting.md); a process that waits has two more         |
-/// |                   |                               | connections. off: waiters poll; releases wake all the same.  |
-/// |                   |                               | grant: a release also grants the key to the waiter of        |
-/// |                   |                               | another process that has wake=grant                          |
+/// |                   |                               | connections. off: waiters poll; releases wake all the same   |
 /// | connect_timeout   | ms, 5000; 1 to 3600000        | for one attempt to connect, rounded up to whole seconds      |
 /// | statement_timeout | ms, 5000; 1 to 3600000        | without an answer for so long, rounded up to whole seconds,  |
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |

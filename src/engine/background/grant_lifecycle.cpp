@@ -33,7 +33,7 @@ void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) no
   if (grant->deadline == nullptr) return;  // it has no other deadline than its session's
   auto& separate = *grant->deadline;
   auto when = separate.cap;
-  if (const auto own = separate.own_end.remaining(now); own != microseconds::max()) when = std::min(when, now + own);
+  if (grant->kind != lease_kind::session) when = std::min(when, now + separate.own_end.remaining(now));
   {
     const base::lock_guard lock(mutex_);
     when = std::min(when, separate.renews_at);
@@ -74,8 +74,7 @@ void grant_lifecycle::begin_renewal(const std::shared_ptr<grant>& grant, instant
     separate.renewal->begin(grant);
     separate.renews_at = instant::max();
   } catch (const std::bad_alloc&) {
-    separate.renews_at =
-        now + (grant->kind == lease_kind::session ? accept_again_after : grant->ttl / renewal_tries_in_ttl);
+    separate.renews_at = now + grant->ttl / renewal_tries_in_ttl;
     news_.post({.what = event::kind::renewal_late, .key = grant->key.view(), .text = "no memory for its renewal"});
   }
 }

@@ -5,7 +5,6 @@
 
 #include "engine/core/blocking_calls.hpp"
 #include "engine/drivers/blocking_driver.hpp"
-#include "engine/operations/lease_renewal.hpp"
 #include "engine/operations/lock_errors.hpp"
 
 namespace dlock::engine {
@@ -40,18 +39,6 @@ bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>
   }
   send();
   return true;
-}
-
-void keep_by_session(const std::shared_ptr<grant>& grant) {
-  if (!is_offer(*grant)) return;
-  auto& core = *grant->home;
-  core.refuse_if_forked();
-  blocking_driver driver(core.all());
-  frame_storage<1024> room;
-  coroutine_operation<void> accepting(room, driver.signal(),
-                                      [&](flow& f) { return accept_grant(f, core.all(), *grant); });
-  driver.run(accepting);
-  ensure_held(*grant);
 }
 
 void outlive_transaction(grant& grant) noexcept { grant.home->all().table.outlive_transaction(grant); }

@@ -19,9 +19,6 @@ namespace dlock::engine {
 /// over afterwards. Returns false and does nothing if there are other leases, or a transaction that the grant must
 /// outlive. Throws lock_lost before it calls `free`, or what `free` throws.
 DLOCK_EXPORT bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>& free);
-/// Called before a transaction of the application verifies a grant, and so locks its row: a grant that a release of
-/// another process has made is accepted first, by one statement. Throws lock_lost if that fails.
-DLOCK_EXPORT void keep_by_session(const std::shared_ptr<grant>& grant);
 /// Called on the thread of a transaction that has verified the grant and has its row locked. The key is not freed
 /// before transaction_ended() was called as often.
 DLOCK_EXPORT void outlive_transaction(grant& grant) noexcept;

@@ -63,12 +63,6 @@ step acquire_machine::notified() noexcept {
   return go(step::take);
 }
 
-step acquire_machine::offered(const reply& poll, instant now) {
-  ++statements_;
-  holder_ = poll.holder;
-  return again_at_once(step::take, now);
-}
-
 step acquire_machine::refused(instant now) {
   switch (last_) {
     case step::take:

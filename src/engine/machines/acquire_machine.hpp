@@ -74,8 +74,6 @@ class acquire_machine {
   step paused() noexcept { return last_ = step::poll; }
   /// The pause is over because the key may be free.
   step notified() noexcept;
-  /// A poll has shown that a release has granted the key to this waiter.
-  step offered(const reply& poll, instant now);
   step resolved(instant now) { return trouble(now); }
   step given_back(instant now);
 

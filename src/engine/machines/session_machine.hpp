@@ -64,8 +64,6 @@ class trust {
     }
     return std::chrono::microseconds{0};
   }
-  /// Whether it will be over.
-  bool ends() const noexcept { return until_.load(std::memory_order_acquire) != for_ever; }
   /// Returns false if it was over. Never moves back.
   bool extend(instant until) noexcept {
     const auto wanted = until.time_since_epoch().count();

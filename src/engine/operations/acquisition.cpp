@@ -193,8 +193,8 @@ key_acquire::found key_acquire::join_readers(instant now) {
 
 /// The parts that ask the store, and wait in between.
 struct key_acquire::at_store {
-  at_store(engine_services& services, waker& woken, const detail::lock_settings& terms, bool takes_offers)
-      : pause(services, woken), watch(services, pause, mode_of(terms), takes_offers) {}
+  at_store(engine_services& services, waker& woken, const detail::lock_settings& terms)
+      : pause(services, woken), watch(services, pause, mode_of(terms)) {}
 
   base::late_object<key_attempt> attempt;
   bool patient = false;  // this process has had the key for long
@@ -209,7 +209,7 @@ struct key_acquire::at_store {
 
 /// Until it is over, or a single attempt of this process has taken the turn while the key was left to others.
 task<key_acquire::found> key_acquire::ask_store(flow& f) {
-  at_store here(services_, f.waker(), request_.terms, takes_offers());
+  at_store here(services_, f.waker(), request_.terms);
   const auto attempt = [&here] { return here.attempt.has_value() ? &*here.attempt : nullptr; };
   auto how = begin_at_store(here, f.interrupted().has_value(), f.now());
   for (;;) {
@@ -226,7 +226,6 @@ task<key_acquire::found> key_acquire::ask_store(flow& f) {
           co_return granted(std::move(held), f.now(), machine.statements(), machine.taken_over());
         }
         closed_ = services_.closed.load();
-        here.watch.end();  // a grant under its name has been used up
         end = co_await here.attempt->ask(f, step::give_back);
       }
       too_many_ = end == step::pause && !f.interrupted() && !count();
@@ -278,13 +277,6 @@ bool key_acquire::registers() const noexcept {
   return services_.caps.waits == waiting::woken && key_.row() == nullptr && !request_.terms.retry.limited();
 }
 
-/// Whether a release may grant it the key, for what it asks. Such a grant becomes that of a session.
-bool key_acquire::takes_offers() const noexcept {
-  const bool session = keeping(key_, request_.terms, services_.caps).kind == lease_kind::session;
-  return services_.caps.offers && registers() && session && !request_.shares() && !request_.in_order() &&
-         request_.terms.min_hold.count() == 0;
-}
-
 bool key_acquire::registers_first(instant now) const noexcept {
   if (!registers() || request_.in_order()) return false;
   return request_.deadline - now >= 10 * quiet_without_waiters && services_.grants.knowledge().contended(key_, now);
@@ -305,7 +297,6 @@ task<step> key_acquire::ask(flow& f, at_store& here, next how) {
                                                      .rivals = here.rivals,
                                                      .registers_first = !request_.shares() && registers_first(f.now()),
                                                      .shares = request_.shares()});
-  attempt.may_be_granted(here.watch.granted_as());
   if (after_ != nullptr) return attempt.ask_after(f, *std::exchange(after_, nullptr));
   return attempt.ask(f);
 }
@@ -348,10 +339,7 @@ task<void> key_acquire::pause(flow& f, at_store& here) {
 key_acquire::next key_acquire::pause_over(at_store& here, bool yielded, instant now) {
   const bool asked = here.attempt.has_value();
   const bool notified = here.pause.was_notified();
-  if (asked) {
-    here.attempt->registered(here.watch.works(), now);
-    here.attempt->may_be_granted(here.watch.granted_as());
-  }
+  if (asked) here.attempt->registered(here.watch.works(), now);
   // A waiter that has just subscribed usually finds the key held, and a poll costs the holder less than a take.
   if (notified && services_.caps.wakes_one() && asked && here.watch.has_changed()) return next::poll;
   if (!yielded) {

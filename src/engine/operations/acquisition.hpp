@@ -19,9 +19,9 @@ namespace dlock::engine {
 class key_acquire : private queue_waiter {
  public:
   /// Bytes of all frames while it waits in the queue, and of all below run() while the store is asked. g++ 12 needs 112
-  /// and 2,848.
+  /// and 2,608.
   static constexpr std::size_t frames_in_queue = 128;
-  static constexpr std::size_t frames_at_store = 3072;
+  static constexpr std::size_t frames_at_store = 2816;
 
   /// `own`: the turn of that key, if the caller has it already. `after`: of an attempt that was busy or failed just
   /// now.
@@ -67,7 +67,6 @@ class key_acquire : private queue_waiter {
   next begin_at_store(at_store& here, bool interrupted, instant now);
   void register_after_hand_over(at_store& here, instant now);
   bool registers() const noexcept;
-  bool takes_offers() const noexcept;
   bool registers_first(instant now) const noexcept;
   task<step> ask(flow& f, at_store& here, next how);
   task<void> leave_to_others(flow& f, at_store& here);

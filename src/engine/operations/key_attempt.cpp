@@ -159,9 +159,6 @@ task<step> key_attempt::ask(flow& f, step next, bool answered) {
     } else if (at_ == step::take_over && answer.result == outcome::failed && answer.why.contended &&
                machine_.holder().shared == membership::none) {
       next = co_await find_blocker(f);
-    } else if (at_ == step::poll && answer.result == outcome::yes && offer_ &&
-               offer_ == row_grant{answer.holder.holder, answer.holder.nonce}) {
-      next = machine_.offered(answer, f.now());
     } else if (at_ == step::poll && answer.result == outcome::yes && !request_.shares() &&
                is_nobodys(services_, key_, answer.holder)) {
       next = co_await cancel_nobodys(f);
@@ -195,12 +192,11 @@ task<bool> key_attempt::pin_session(flow& f) {
 void key_attempt::prepare_grant() {
   if (asked_ != nullptr) {
     if (pin_) asked_->pin = std::move(pin_);
-    if (offer_) services_.grants.make_room(*asked_, true);
     return;
   }
   auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
   if (request_.terms.mode == shared) grant->reader = std::make_shared<reader_row>();
-  services_.grants.make_room(*grant, request_.terms.max_hold.count() > 0 || offer_);
+  services_.grants.make_room(*grant, request_.terms.max_hold.count() > 0);
   grant->pin = std::move(pin_);
   asked_ = std::move(grant);
 }
@@ -250,7 +246,6 @@ void key_attempt::write_statement(instant now) {
   statement_.ask.polled = at_ == step::take && polled_;
   statement_.ask.in_order = in_order(now) && !machine_.overtakes() && at_ != step::insert;
   statement_.ask.registered = registered_;
-  if (at_ == step::take && offer_ && offer_.session == statement_.ask.session) statement_.ask.offer = offer_.nonce;
 }
 
 statement& key_attempt::poll(instant now) noexcept {
@@ -295,13 +290,6 @@ void key_attempt::note_answer(instant now) noexcept {
   if (!grants(at_)) return;
   trusted_until_ = keeping_.trusted_until(*asked_->pin.get(), statement_.sent_at, now, services_.shared.options.margin);
   asked_->fence = answer.fence;
-  if (answer.result != outcome::yes || answer.offer_ends.count() == 0) return;
-  // Rule 8: its own expiry counts from the sending, as the server's time of the statement may be that early.
-  asked_->nonce = offer_.nonce;
-  used_offer_ = true;
-  offer_ = {};
-  const auto margin = margin_for(answer.offer_ends, services_.shared.options.margin);
-  trusted_until_ = std::min(trusted_until_, statement_.sent_at + answer.offer_ends - margin);
 }
 
 instant key_attempt::trusted_until(instant now) const noexcept {
@@ -310,10 +298,6 @@ instant key_attempt::trusted_until(instant now) const noexcept {
 
 std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept {
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
-  if (asked_->kind == lease_kind::session && asked_->deadline != nullptr) {
-    asked_->deadline->own_end.reset(used_offer_ ? trusted_until_ : instant::max());
-    asked_->deadline->renews_at = used_offer_ ? now + accepted_after : instant::max();
-  }
   // Others of this process may become members too, so the turn is only for asking.
   if (!request_.shares()) asked_->turn = std::move(turn);
   const auto reader = asked_->reader;  // before any other thread can end it
@@ -382,7 +366,6 @@ task<step> key_attempt::give_back(flow& f) {
   co_await f.send(statement_);
   const auto answer = statement_.sent ? statement_.answer.result : outcome::failed;
   ours_ = ours::no;
-  used_offer_ = false;
   if (answer == outcome::yes || answer == outcome::no) {
     note_waiters(services_, *asked_, statement_, false, f.now());
   } else {

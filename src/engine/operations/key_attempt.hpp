@@ -80,8 +80,6 @@ class key_attempt {
   /// Called after a pause. `works`: the store has registered this waiter. A waiter that the store has not registered
   /// for a while gives up the order, because it would wait behind all that come later.
   void registered(bool works, instant now) noexcept;
-  /// While the store watches the key for it: under that nonce a release may grant the key to that session.
-  void may_be_granted(const row_grant& offer) noexcept { offer_ = offer; }
 
   /// The present or last step.
   step at() const noexcept { return at_; }
@@ -135,8 +133,6 @@ class key_attempt {
   step at_ = step::take;
   bool no_such_row_ = false;
   bool registered_ = false;
-  row_grant offer_{};
-  bool used_offer_ = false;
   instant unregistered_since_{};
   bool was_woken_ = false;  // nothing was polled since
   bool closed_ = false;     // it has closed the key to members, and has not got it

@@ -8,49 +8,7 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-bool is_offer(const grant& held) noexcept {
-  return held.kind == lease_kind::session && held.deadline != nullptr && held.deadline->own_end.ends();
-}
-
-task<void> accept_grant(flow& f, engine_services& services, grant& held) {
-  const auto open = [&] { return held.state.load() == grant_state::held && is_offer(held); };
-  auto& own_end = held.deadline->own_end;
-  statement accept;
-  while (open()) {
-    const auto remaining = own_end.remaining(f.now());
-    if (remaining == 0us) co_return;  // the tick reports the loss
-    // A transaction of this process has the row locked. It was accepted before that, or it is lost in time.
-    if (services.table.pinned_by_transaction(held)) {
-      if (co_await f.wait(f.now() + accept_again_after)) co_return;
-      continue;
-    }
-    accept.priority = priority::extends;
-    accept.ask = held.ask(verb::accept);
-    accept.counts = false;
-    accept.queue_deadline = f.now() + remaining;
-    accept.timeout = remaining;
-    co_await f.send(accept);
-    if (!open()) co_return;
-    const auto said = accept.sent ? accept.answer.result : outcome::failed;
-    if (said == outcome::yes) {
-      // Rule 4: an answer that comes after the end revives nothing.
-      own_end.extend(instant::max());
-      co_return;
-    }
-    if (said == outcome::no) {
-      if (own_end.remaining(f.now()) == 0us) co_return;
-      services.grants.lost(held.shared_from_this(), loss_reason::taken_over, f.now());
-      co_return;
-    }
-    co_await f.wait(f.now() + accept_again_after);
-  }
-}
-
 task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed) {
-  if (renewed.kind == lease_kind::session) {
-    co_await accept_grant(f, services, renewed);
-    co_return;
-  }
   const auto held = [&renewed] { return renewed.state.load() == grant_state::held; };
   const auto ttl = renewed.ttl;
   auto& own_end = renewed.deadline->own_end;

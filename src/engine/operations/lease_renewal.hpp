@@ -10,11 +10,4 @@ namespace dlock::engine {
 /// waits, and the renewal is tried again soon.
 task<void> renew_lease(flow& f, engine_services& services, notifier& news, grant& renewed);
 
-/// Whether a release of another process has granted the key, and it is not accepted yet: its session does not keep it.
-bool is_offer(const grant& held) noexcept;
-
-/// Accepts such a grant, at once: until it is accepted, lost, or not held any more. It may run more than once at the
-/// same time.
-task<void> accept_grant(flow& f, engine_services& services, grant& held);
-
 }  // namespace dlock::engine

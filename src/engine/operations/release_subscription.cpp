@@ -58,17 +58,14 @@ constexpr microseconds asks_again_after = std::chrono::seconds{10};
 
 void release_subscription::begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept {
   if (!services_.caps.wakes_one() && (!services_.caps.tells_free() || key.row() != nullptr)) return;
-  // A registered waiter keeps its place, even if its session changes, which only shows others who waits; but no release
-  // may grant the key to a session that this caller does not ask with.
-  const bool keeps = services_.caps.wakes_one() && nonce_ == 0 && (session_ || in_order);
-  const bool same = key_ == &key && (session_ == session || keeps);
+  // A registered waiter keeps its place, even if its session changes, which only shows others who waits.
+  const bool same = key_ == &key && (session_ == session || (services_.caps.wakes_one() && (session_ || in_order)));
   if (same && !stopped_ && (works_ || !services_.caps.wakes_one() || now - begun_ < asks_again_after)) return;
   end();
   begun_ = now;
   stopped_ = changed_ = false;
   key_ = &key;
   session_ = session;
-  if (takes_offers_ && session) nonce_ = services_.shared.next_nonce(true);
   services_.statements.where().watch(key.view(), session, *this);
 }
 
@@ -136,7 +133,6 @@ void release_subscription::end() noexcept {
   last_member_.reset();
   services_.statements.where().unwatch(key_->view(), session_, *this);
   key_ = nullptr;  // after unwatch(), because the store may ask about the key until then
-  nonce_ = 0;
   works_ = false;
   pause_.forget();
   seen_ = {};

@@ -51,9 +51,8 @@ class poll_wait final : private pause {
 /// store sends no notifications.
 class release_subscription final : private key_listener {
  public:
-  /// `takes_offers`: a release may grant the key to the watch.
-  release_subscription(engine_services& services, poll_wait& pause, const key_mode& mode, bool takes_offers) noexcept
-      : services_(services), pause_(pause), mode_(mode), takes_offers_(takes_offers) {}
+  release_subscription(engine_services& services, poll_wait& pause, const key_mode& mode) noexcept
+      : services_(services), pause_(pause), mode_(mode) {}
   release_subscription(const release_subscription&) = delete;
   release_subscription& operator=(const release_subscription&) = delete;
   ~release_subscription() { end(); }
@@ -69,8 +68,6 @@ class release_subscription final : private key_listener {
   /// When a pause that begins now ends if there is no notification. Subscribes to the key as soon as that is worth it.
   instant pause_until(const lock_key& key, const id128& session, const lock_request& request,
                       const acquire_machine& machine, instant now);
-  /// The session to which, and the nonce under which, a release may grant the key. Zero: none may.
-  row_grant granted_as() const noexcept { return {session_, nonce_}; }
   /// Whether the store will tell.
   bool works() const noexcept { return works_; }
   /// Whether the store notifies it whenever the key may be free. If not, it must poll as often as without
@@ -87,7 +84,6 @@ class release_subscription final : private key_listener {
     pause_.tell();
   }
   key_mode mode() const noexcept override { return mode_; }
-  std::uint64_t offer() const noexcept override { return nonce_; }
   void list_held(held_meanwhile& all) const override;
   void closes_cycle(const lock_held_meanwhile& held, std::span<const cycle_link> others) noexcept override;
   void show(const row_grant& holder) noexcept;
@@ -96,11 +92,9 @@ class release_subscription final : private key_listener {
   engine_services& services_;
   poll_wait& pause_;
   const key_mode mode_;
-  const bool takes_offers_;
   const lock_key* key_ = nullptr;  // set while it is subscribed
   id128 session_{};
   std::optional<closing_bell> last_member_{};  // likewise
-  std::uint64_t nonce_ = 0;
   instant begun_{};
   instant first_pause_{};  // zero before it
   row_grant seen_{};       // the grant of the row that the last poll has shown

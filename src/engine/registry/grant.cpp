@@ -22,14 +22,12 @@ microseconds grant::remaining(instant now) noexcept {
   if (deadline == nullptr) return pin->deadline.remaining(now);
   const auto cap = deadline->cap;
   if (now >= cap) return microseconds{0};
-  auto kept = deadline->own_end.remaining(now);
-  if (kind == lease_kind::session) kept = std::min(kept, pin->deadline.remaining(now));
+  const auto kept = kind == lease_kind::session ? pin->deadline.remaining(now) : deadline->own_end.remaining(now);
   return cap == instant::max() ? kept : std::min(kept, microseconds{cap - now});
 }
 
 bool grant::outlives(instant now) noexcept {
-  if (deadline != nullptr && deadline->own_end.remaining(now) == microseconds{0}) return false;
-  return kind != lease_kind::session || pin->deadline.remaining(now) > microseconds{0};
+  return (kind == lease_kind::session ? pin->deadline : deadline->own_end).remaining(now) > microseconds{0};
 }
 
 loss_reason grant::why(instant now) noexcept {

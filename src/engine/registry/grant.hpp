@@ -65,11 +65,6 @@ enum class loss_notice : std::uint8_t {
 constexpr int renewals_in_ttl = 3;
 constexpr int renewal_tries_in_ttl = 12;
 
-/// How long after its grant a key that a release has granted is accepted. Most are released before.
-constexpr microseconds accepted_after = std::chrono::milliseconds{150};
-/// How long after a try that failed the next one comes.
-constexpr microseconds accept_again_after = std::chrono::milliseconds{50};
-
 /// What ends a lease apart from its session: a separate expiry, or max_hold. It leaves the heap before its grant is
 /// destroyed, because it is there only while the grant is held.
 struct grant_deadline {
@@ -77,9 +72,9 @@ struct grant_deadline {
 
   grant& of;
   instant cap{instant::max()};                 // max_hold, from the grant on
-  trust own_end{};                             // of a separate expiry, from the grant on; of an offer, until accepted
+  trust own_end{};                             // of a separate expiry, from the grant on
   deadline_heap<grant_deadline>::link link{};  // guarded by the mutex of grant_lifecycle
-  // If the engine renews the expiry in the row, or accepts the grant; guarded likewise:
+  // If the engine renews the expiry in the row; guarded likewise:
   instant renews_at{instant::max()};  // when the first renewal is due; instant::max() once its task has begun
   std::shared_ptr<upkeep> renewal{};
 };

@@ -299,7 +299,6 @@ struct memory_store::state {
         if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
         row.fence += q.count;
         return {.result = outcome::yes, .fence = row.fence};
-      case verb::accept:
       case verb::close:
       case verb::open: return {.result = outcome::no};
       case verb::insert: break;

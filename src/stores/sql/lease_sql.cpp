@@ -44,9 +44,6 @@ constexpr named_part key_words[] = {
     {"reserved", "{lock.fence} = {reserved_fence}"},
     {"extended", "{lock.expires_at_us} = {greatest}({lock.expires_at_us}, :own_ttl + {now})"},
     {"in_time", "{lock.expires_at_us} > {now}"},
-    // `verifies` makes the row always change.
-    {"accepted", "{lock.expires_at_us} = NULL, {lock.verifies} = {lock.verifies} + 1"},
-    {"acceptable", "({lock.expires_at_us} IS NULL OR {lock.expires_at_us} > {now})"},
     // The holder, its fence and the state of its session.
     {"seen", "{seen_holder}"},
     {"seen_holder",
@@ -132,7 +129,6 @@ std::vector<statement_source<statement_id>> shared_statements() {
       of(statement_id::cancel, lock_statement::cancel),
       of(statement_id::pass_on, lock_statement::pass_on),
       of(statement_id::reserve, lock_statement::reserve),
-      of(statement_id::accept, lock_statement::accept),
   };
   all.insert(all.end(), std::begin(session_statements), std::end(session_statements));
   return all;

@@ -27,7 +27,6 @@ enum class statement_id : unsigned char {
   cancel,
   pass_on,
   reserve,
-  accept,
   session_open,
   session_renew,
   session_remove_expired,

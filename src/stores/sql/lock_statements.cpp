@@ -117,15 +117,6 @@ WHERE {row}
   AND {ours}
   AND {find_waiter}
 )"},
-
-    // Of a grant that a release has made: from now on its session keeps it. It may be repeated until it is answered.
-    {"accept", R"(
-UPDATE {rows}
-SET {accepted}
-WHERE {row}
-  AND {ours}
-  AND {acceptable}
-)"},
 };
 
 constexpr named_part default_words[] = {

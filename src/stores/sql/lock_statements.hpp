@@ -15,7 +15,6 @@
 /// - {seen}: the columns of a poll; {seen_in}, {seen_row}: its tables, and {row} in them
 /// - {find_waiter}: a condition that is always true, and makes the reply return the first waiter
 /// - {verified}: what verify() sets, in a transaction of the application; {fence}
-/// - {accepted}: what the acceptance of a grant sets; {acceptable}: its expiry has not passed
 /// - {reserved}: what a reservation of fencing tokens sets
 /// - {only_primary}, {returning}: the end of a statement that grants, by default nothing
 
@@ -39,7 +38,6 @@ enum class lock_statement : unsigned char {
   ask_for_row,
   reserve,
   release_and_wake,
-  accept,
 };
 
 struct lock_template {

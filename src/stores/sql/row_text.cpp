@@ -70,7 +70,6 @@ row_statement statement_for(const request& asked) noexcept {
     case verb::pass_on:
     case verb::close:
     case verb::open:
-    case verb::accept:
     case verb::reserve:
     case verb::poll: break;
     case verb::take_over:

@@ -22,25 +22,20 @@ schema_mode parse_schema_mode(const std::string& text) {
   throw std::invalid_argument(fmt::format("dlock: schema={} is not create, verify or none", text));
 }
 
-bool is_on(const std::string& wake, const char* possible) {
-  if (wake != "on" && wake != "off") throw std::invalid_argument("dlock: wake=" + wake + " is not " + possible);
-  return wake == "on";
-}
-
 }  // namespace
 
-lock_table_settings lock_table_settings::take(store_url& url, bool may_grant) {
+lock_table_settings lock_table_settings::take(store_url& url) {
   lock_table_settings settings;
   settings.schema = parse_schema_mode(url.take_param("schema", "create"));
   settings.prefix = url.take_param("prefix", std::string(table_names::default_prefix));
-  const auto wake = url.take_param("wake", "on");
-  settings.grants = may_grant && wake == "grant";
-  if (!settings.grants) settings.wake = is_on(wake, may_grant ? "on, off or grant" : "on or off");
+  settings.wake = take_wake(url, true);
   return settings;
 }
 
 bool take_wake(store_url& url, bool fallback) {
-  return is_on(url.take_param("wake", fallback ? "on" : "off"), "on or off");
+  const auto wake = url.take_param("wake", fallback ? "on" : "off");
+  if (wake != "on" && wake != "off") throw std::invalid_argument("dlock: wake=" + wake + " is not on or off");
+  return wake == "on";
 }
 
 bool must_make_tables(schema_mode mode, const table_names& names, const std::string& name,

@@ -22,20 +22,18 @@ enum class schema_mode {
 struct lock_table_settings {
   schema_mode schema = schema_mode::create;
   std::string prefix{};
-  bool wake = true;     ///< a waiter sleeps until a release wakes it
-  bool grants = false;  ///< and is granted the key by that release
+  bool wake = true;  ///< a waiter sleeps until a release wakes it
 
-  /// Takes schema=, prefix= and wake=. `may_grant`: that may be "grant". Throws std::invalid_argument naming the
-  /// parameter and its value.
-  static lock_table_settings take(store_url& url, bool may_grant);
+  /// Takes schema=, prefix= and wake=. Throws std::invalid_argument naming the parameter and its value.
+  static lock_table_settings take(store_url& url);
 };
 
-/// The parameters of the URL of a server or file with lock tables. `Server::may_grant`: for lock_table_settings.
+/// The parameters of the URL of a server or file with lock tables.
 template <class Server>
 struct lease_settings : Server, lock_table_settings {
   /// Throws std::invalid_argument naming the parameter and its value.
   static lease_settings parse(store_url url) {
-    lease_settings settings{Server::take(url), lock_table_settings::take(url, Server::may_grant)};
+    lease_settings settings{Server::take(url), lock_table_settings::take(url)};
     url.expect_no_more_params();
     return settings;
   }

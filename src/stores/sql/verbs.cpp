@@ -32,7 +32,7 @@ constexpr bool grants(verb action) noexcept {
 std::optional<reply> not_of_rows(const verb_connection& on, verb action) {
   // Rows belong to the application, so locking never creates one.
   if (action == verb::insert) return reply{.result = outcome::absent};
-  if (action == verb::pass_on || action == verb::reserve || action == verb::accept) return on.refuse("no such verb");
+  if (action == verb::pass_on || action == verb::reserve) return on.refuse("no such verb");
   return std::nullopt;
 }
 
@@ -57,7 +57,6 @@ statement_id statement_of(const request& asked) noexcept {
     case verb::cancel: return statement_id::cancel;
     case verb::pass_on: return statement_id::pass_on;
     case verb::reserve: return statement_id::reserve;
-    case verb::accept: return statement_id::accept;
     case verb::close:
     case verb::open: break;  // shared_keys
   }

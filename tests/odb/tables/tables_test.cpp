@@ -109,7 +109,7 @@ TEST_CASE("tables: the stores know tables and columns by the names of the mapped
     CHECK(all == expected);
   }
   auto with_waiters = our_names('`');
-  stores::mysql::parked::add_waiter_names(with_waiters, true);
+  stores::mysql::parked::add_waiter_names(with_waiters);
   for (const auto& [placeholder, name] : waiter_names_of_odb()) {
     const auto* const found = with_waiters.find(placeholder);
     REQUIRE(found != nullptr);

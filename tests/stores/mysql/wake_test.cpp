@@ -36,7 +36,7 @@ struct stopped_waiter {
   stopped_waiter(mysql_store_fixture& at, const std::string& key) {
     for (const auto* const lock : {"", ".p"}) root.run(fmt::format("DO GET_LOCK('dlock.{}{}', 0)", wake_id, lock));
     root.run(
-        fmt::format("INSERT INTO {} SELECT lock_key, acquired_at_us - 1000000, X'{}', X'{}', 0, NULL FROM {} WHERE "
+        fmt::format("INSERT INTO {} SELECT lock_key, acquired_at_us - 1000000, X'{}', X'{}', NULL FROM {} WHERE "
                     "lock_key = '{}'",
                     at.tables.table("waiter"), wake_id, wake_id, at.tables.table("lock"), key));
   }
@@ -82,7 +82,7 @@ std::uint64_t settled_statements(lock_service& of) {
 TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of a dead waiter is in the way") {
   auto fence = holder.acquire("k");
   root.run("INSERT INTO " + table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" + id128::random().hex() + "', X'" +
-           id128::random().hex() + "', 0, NULL FROM " + table("lock") + " WHERE lock_key = 'k'");
+           id128::random().hex() + "', NULL FROM " + table("lock") + " WHERE lock_key = 'k'");
   // A release by this user can wake one of the two: which one it chose shows.
   const auto stranger = open_store(fixture.tables.app_url("&schema=verify"));
   stranger->prepare();
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: the row of a waiter that is awake stays, h
   holder.acquire("k");
   for (const auto& wake_id : {awake, dead}) {
     root.run(
-        fmt::format("INSERT INTO {} SELECT 'old', acquired_at_us - 120000000, X'{}', X'{}', 0, NULL FROM {} WHERE "
+        fmt::format("INSERT INTO {} SELECT 'old', acquired_at_us - 120000000, X'{}', X'{}', NULL FROM {} WHERE "
                     "lock_key = 'k'",
                     table("waiter"), wake_id, wake_id, table("lock")));
   }
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a look at those who wait leaves out none t
   const auto awake = upper_hex(id128::random());
   root.run("DO GET_LOCK('dlock." + awake + ".p', 0)");  // so is this one
   holder.acquire("k");
-  root.run(fmt::format("INSERT INTO {} SELECT 'k', acquired_at_us, X'{}', X'{}', 0, NULL FROM {} WHERE lock_key = 'k'",
+  root.run(fmt::format("INSERT INTO {} SELECT 'k', acquired_at_us, X'{}', X'{}', NULL FROM {} WHERE lock_key = 'k'",
                        table("waiter"), awake, awake, table("lock")));
   lock_service locks(fixture.open(), patient());
   CHECK(locks.waiters("k").count == 1);
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a process that closes a cycle wakes the on
       .key = "b", .session = holder.id, .fence = b, .until = breaks ? instant{1us} : instant::max()};
   const auto held = stores::sql::write_held({.locks = {theirs}}, instant{});
   root.run(
-      fmt::format("INSERT INTO {0} SELECT 'a', acquired_at_us, X'{1}', X'{1}', 0, CONCAT(acquired_at_us, '{2}') "
+      fmt::format("INSERT INTO {0} SELECT 'a', acquired_at_us, X'{1}', X'{1}', CONCAT(acquired_at_us, '{2}') "
                   "FROM {3} WHERE lock_key = 'a'",
                   table("waiter"), wake_id, held, table("lock")));
   const auto before = kills();
@@ -383,7 +383,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlie
     const auto key = fmt::format("k{}", i);
     const auto fence = holder.acquire(key);
     root.run(
-        fmt::format("INSERT INTO {} SELECT lock_key, acquired_at_us - 1, X'{}', X'{}', 0, NULL FROM {} WHERE "
+        fmt::format("INSERT INTO {} SELECT lock_key, acquired_at_us - 1, X'{}', X'{}', NULL FROM {} WHERE "
                     "lock_key = '{}'",
                     table("waiter"), earlier, id128::random().hex(), table("lock"), key));
     waiting_store waiter(store, key);
@@ -876,7 +876,7 @@ struct fifo_fixture : place, ordered_key {
 TEST_CASE_METHOD(fifo_fixture, "fifo: the row of a dead waiter keeps nobody from the key") {
   raw_mysql root = raw_mysql::root();
   root.run("INSERT INTO " + fixture.tables.table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" +
-           id128::random().hex() + "', X'" + id128::random().hex() + "', 0, NULL FROM " + fixture.tables.table("lock") +
+           id128::random().hex() + "', X'" + id128::random().hex() + "', NULL FROM " + fixture.tables.table("lock") +
            " WHERE lock_key = 'k'");
   let_go();
   CHECK_FALSE(poll(other).holder.others_first);

@@ -18,8 +18,6 @@ enum class tls_mode { off, prefer, require, verify };
 
 /// How to reach the servers of a mysql:// URL, checked. dlock/stores/mysql.hpp documents the parameters.
 struct mysql_settings {
-  static constexpr bool may_grant = true;  ///< wake=grant, of a store with lock tables
-
   std::string name{};  ///< the URL without its password
   std::string user{};
   std::string password{};

@@ -167,7 +167,6 @@ void for_update_store::execute(connection& connection, std::span<const request> 
         case verb::close:
         case verb::open:
         case verb::pass_on:
-        case verb::accept:
         case verb::reserve: break;
       }
       return {.result = outcome::no, .statements = 0};

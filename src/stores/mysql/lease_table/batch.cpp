@@ -411,7 +411,7 @@ bool one_statement_can(std::span<const request> requests) noexcept {
   const auto action = first.action;
   const auto* const table = table_of(first);
   // Rows belong to the application, so locking never creates one.
-  if (action == verb::take_over || action == verb::reserve || action == verb::accept) return false;
+  if (action == verb::take_over || action == verb::reserve) return false;
   if (action == (table == nullptr ? verb::extend : verb::insert)) return false;
   if (action == verb::take && table != nullptr && sql::by_column(*table) && first.ttl.count() <= 0) return false;
   const bool frees = action == verb::release || action == verb::cancel;

@@ -90,12 +90,9 @@ lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, cons
                                    mysql_hosts& hosts)
     : mysql_connection(std::move(from), hosts),
       sql_(sql),
-      release_and_wake_(make_statement(sql.release_and_wake(!quick_prefix().empty(), false), values_)),
-      release_and_grant_(make_statement(sql.release_and_wake(!quick_prefix().empty(), true), values_)),
+      release_and_wake_(make_statement(sql.release_and_wake(!quick_prefix().empty()), values_)),
       row_sql_(rows) {
-  // The table of waiters may be missing.
-  release_and_wake_.fail_without_table();
-  release_and_grant_.fail_without_table();
+  release_and_wake_.fail_without_table();  // the table of waiters may be missing
   statements_.reserve(statement_count);
   for (std::size_t i = 0; i != statement_count; ++i) {
     const bool quick = !quick_prefix().empty();
@@ -145,13 +142,13 @@ reply lease_connection::change(sql::row_statement which, const sql::statement_va
                         [&](mysql_statement& statement) { return change(statement, how.ours, how.if_locked); });
 }
 
-reply lease_connection::release_and_wake(const request& asked, const id128& own, bool grants) {
+reply lease_connection::release_and_wake(const request& asked, const id128& own) {
   const sql::request_values of_request(asked, tables());
   sql::statement_values values = of_request;
   values.wake_id = own;
   if (asked.row != nullptr) return change(sql::row_statement::release_and_wake, values, {.if_locked = asked.if_locked});
   values_.assign(values);
-  return change(grants ? release_and_grant_ : release_and_wake_, false, asked.if_locked);
+  return change(release_and_wake_, false, asked.if_locked);
 }
 
 reply lease_connection::poll(const sql::statement_values& values) {

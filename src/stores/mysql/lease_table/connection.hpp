@@ -107,7 +107,7 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   reply poll(const sql::statement_values& values) override;
   /// A release that also finds the first waiter other than `own` process: the fence of the reply is the number of its
   /// connection, or no_waiter, or 0 if a trigger hides that.
-  reply release_and_wake(const request& asked, const id128& own, bool grants);
+  reply release_and_wake(const request& asked, const id128& own);
   sql::tables_id tables() const noexcept override { return row_sql_.tables(); }
   const sql::table_names& names() const noexcept override { return sql_.names(); }
   reply refuse(std::string text) const override { return mysql::refuse(std::move(text)); }
@@ -138,7 +138,6 @@ class lease_connection final : public mysql_connection, public sql::verb_connect
   std::size_t largest_text_ = 0;  // 0 if it is not known yet
   std::vector<mysql_statement> statements_{};
   mysql_statement release_and_wake_;
-  mysql_statement release_and_grant_;
   const mysql_row_sql& row_sql_;
   sql::row_statements<prepared_row> rows_{};
   std::vector<mysql_field> fields_{};  // the parameters of the next statement about a row

@@ -19,7 +19,7 @@ WHERE l.{lock.lock_key} = :key
   AND l.{lock.session_id} IN ({open_id}, {closed_id})
   AND (l.{lock.session_id} = {open_id} OR NOT EXISTS (SELECT 1 FROM {member} m WHERE m.{member.lock_key} = :key))
   AND w.{waiter.wake_id} <> :wake_id
-  AND {sleeper} IS NOT NULL{and_unspent}
+  AND {sleeper} IS NOT NULL
 ORDER BY w.{waiter.since_us}, w.{waiter.wake_id}
 LIMIT 1
 )";
@@ -32,7 +32,7 @@ WHERE b.{waiter.lock_key} = :key
   AND b.{waiter.wake_id} = :wake_id
   AND (w.{waiter.since_us} > b.{waiter.since_us}
        OR (w.{waiter.since_us} = b.{waiter.since_us} AND w.{waiter.wake_id} > b.{waiter.wake_id}))
-  AND {sleeper} IS NOT NULL{and_unspent}
+  AND {sleeper} IS NOT NULL
 ORDER BY w.{waiter.since_us}, w.{waiter.wake_id}
 LIMIT 1
 )";

@@ -47,11 +47,11 @@ lease_tables::lease_tables(lease_settings from)
               // Shared, so that readers of one process, who have one row, verify at the same time.
               .verify = "SELECT 1 FROM {member} WHERE {mine} {only_primary}",
               .nobody_waits = "NOT EXISTS (SELECT 1 FROM {waiter} w WHERE w.{waiter.lock_key} = :key"
-                              " AND w.{waiter.wake_id} <> :wake_id{and_unspent} AND {sleeper} IS NOT NULL)",
+                              " AND w.{waiter.wake_id} <> :wake_id AND {sleeper} IS NOT NULL)",
               // A row for the bell says that the key may be closed. The row of the key itself would say it for certain,
               // but a DELETE locks the rows that its sub-queries read, and joins lock that one.
               .finds_waiter = "(SELECT LAST_INSERT_ID(COALESCE((SELECT {sleeper} FROM {waiter} w"
-                              " WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id{and_unspent}"
+                              " WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id"
                               " AND {sleeper} IS NOT NULL"
                               " AND NOT EXISTS (SELECT 1 FROM {waiter} b WHERE b.{waiter.lock_key} = :bell)"
                               " ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}"

@@ -34,8 +34,7 @@ constexpr sql::named_part words[] = {
      "(SELECT LAST_INSERT_ID(COALESCE(("
      "SELECT {sleeper} "
      "FROM {waiter} w "
-     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id AND w.{waiter.since_us} < {spent} AND "
-     "{sleeper} IS NOT NULL "
+     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id AND {sleeper} IS NOT NULL "
      "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id} "
      "LIMIT 1), 9223372036854775807))) IS NOT NULL"},
     {"and_held", ", w.{waiter.held}"},
@@ -46,7 +45,7 @@ constexpr sql::named_part words[] = {
     {"earlier_waiters",
      "FROM {waiter} w "
      "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id "
-     "AND {waits}{and_unspent} "
+     "AND {waits} "
      "AND NOT (:registered AND EXISTS ("
      "SELECT 1 FROM {waiter} m WHERE m.{waiter.lock_key} = :key AND m.{waiter.wake_id} = :wake_id "
      "AND (m.{waiter.since_us} < w.{waiter.since_us} "
@@ -121,7 +120,7 @@ SELECT {now} - w.{waiter.since_us}, IFNULL(s.{session.host}, ''), IFNULL(s.{sess
 FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.lock_key} = :key
-  AND {waits}{and_unspent}
+  AND {waits}
 ORDER BY w.{waiter.since_us}, w.{waiter.wake_id}
 )"},
 
@@ -151,53 +150,7 @@ SELECT w.{waiter.lock_key}
 FROM {waiter} w
 {with_lock}
 WHERE w.{waiter.wake_id} = :wake_id
-  AND (l.{lock.session_id} IS NULL OR {is_granted})
-)";
-
-// Nobody takes it any more.
-constexpr const char* give_back_sql = R"(
-UPDATE {lock}
-SET {lock.session_id} = NULL, {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.nonce} = :nonce
-  AND {lock.expires_at_us} IS NOT NULL
-)";
-
-// Frees the key, or grants it to the first waiter, whose connection LAST_INSERT_ID returns, as in {find_waiter}. The
-// grant has an expiry of its own until the waiter accepts it. The row of the waiter is spent, so it gets one such grant
-// for each time that it enters its row.
-constexpr const char* release_and_grant_sql = R"(
-UPDATE {lock} l
-LEFT JOIN (
-  SELECT
-    w.{waiter.since_us} AS first_since, w.{waiter.wake_id} AS first_wake_id, {sleeper} AS first_sleeper,
-    w.{waiter.session_id} AS first_session, w.{waiter.nonce} AS first_nonce, s.{session.id} IS NOT NULL AS granted
-  FROM {waiter} w
-  LEFT JOIN {session} s
-    ON s.{session.id} = w.{waiter.session_id} AND w.{waiter.nonce} <> 0 AND s.{session.expires_at_us} > {now}
-    AND NOT s.{session.revoked}
-  WHERE w.{waiter.lock_key} = :key
-    AND w.{waiter.wake_id} <> :wake_id
-    AND w.{waiter.since_us} < {spent}
-    AND {sleeper} IS NOT NULL
-  ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
-  LIMIT 1) chosen ON 1 = 1
-LEFT JOIN {waiter} f
-  ON f.{waiter.lock_key} = :key AND f.{waiter.since_us} = first_since AND f.{waiter.wake_id} = first_wake_id
-  AND granted
-SET
-  l.{lock.session_id} = IF(granted, first_session, NULL),
-  l.{lock.nonce} = IF(granted, first_nonce, l.{lock.nonce}),
-  l.{lock.fence} = l.{lock.fence} + IF(granted, 1, 0),
-  l.{lock.acquired_at_us} = IF(granted, {now}, l.{lock.acquired_at_us}),
-  l.{lock.expires_at_us} = IF(granted, {now} + 1000000, NULL),
-  l.{lock.verified_by} = IF(granted, 0, l.{lock.verified_by}),
-  f.{waiter.since_us} = {spent}
-WHERE l.{lock.lock_key} = :key
-  AND l.{lock.session_id} = :session
-  AND l.{lock.fence} = :fence
-  AND LAST_INSERT_ID(COALESCE(first_sleeper, 9223372036854775807)) IS NOT NULL
+  AND l.{lock.session_id} IS NULL
 )";
 
 constexpr const char* others_first_sql = R"(
@@ -220,7 +173,7 @@ constexpr const char* look_sql = R"(
 SELECT
   w.{waiter.lock_key},
   {me_asleep},
-  l.{lock.session_id} IS NULL OR {is_granted},
+  l.{lock.session_id} IS NULL,
   IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now},
      l.{lock.expires_at_us} <= {now}),
   l.{lock.fence},
@@ -246,16 +199,8 @@ void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
   for (const auto& each : texts) to[static_cast<std::size_t>(each.id)] = one.fill(each.sql);
 }
 
-lease_sql::release_texts lease_sql::make_release(const char* sql) const {
-  const auto plain =
-      sql::find_parameters("release", key_words(names_).fill(sql), sql::parameter_names, sql::marker::question);
-  auto quick = plain;
-  quick.sql.insert(0, quick_prefix);
-  return {plain, quick};
-}
-
 lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
-  parked::add_waiter_names(names_, true);  // a table that only these databases have
+  parked::add_waiter_names(names_);  // a table that only these databases have
   sql::add_words(names_, words);
   const auto shared = sql::shared_statements();
   statements_ =
@@ -268,10 +213,12 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
         statement_id::release_min_hold, statement_id::cancel, statement_id::pass_on, statement_id::reserve}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
-  release_and_wake_ = make_release(sql::template_of(sql::lock_statement::release_and_wake).sql);
-  release_and_grant_ = make_release(release_and_grant_sql);
-  waiters_ = parked::make_waiter_sql(names_, look_sql, true);
-  waiters_.give_back = sql::in_one_line(names_.expand(give_back_sql));
+  const auto& releases = sql::template_of(sql::lock_statement::release_and_wake);
+  release_and_wake_ = sql::find_parameters(releases.name, key_words(names_).fill(releases.sql), sql::parameter_names,
+                                           sql::marker::question);
+  quick_release_and_wake_ = release_and_wake_;
+  quick_release_and_wake_.sql.insert(0, quick_prefix);
+  waiters_ = parked::make_waiter_sql(names_, look_sql);
   waiters_.set_held = sql::in_one_line(names_.expand(set_held_sql));
   waiters_.look_for_free = sql::in_one_line(names_.expand(look_for_free_sql));
   waiters_.others_first = sql::in_one_line(names_.expand(others_first_sql));

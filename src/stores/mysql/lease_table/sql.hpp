@@ -55,10 +55,9 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which, bool quick = false) const noexcept {
     return (quick ? quick_ : statements_)[static_cast<std::size_t>(which)];
   }
-  /// A release that also finds the first waiter; `grants`: and grants it the key if it can.
-  const sql::statement_text& release_and_wake(bool quick, bool grants) const noexcept {
-    const auto& texts = grants ? release_and_grant_ : release_and_wake_;
-    return quick ? texts.quick : texts.plain;
+  /// A release that also finds the first waiter.
+  const sql::statement_text& release_and_wake(bool quick) const noexcept {
+    return quick ? quick_release_and_wake_ : release_and_wake_;
   }
   /// A text for sql::write_values(). `skip`: a batch skips rows that another transaction has locked.
   const std::string& text(text_id which, bool skip = false) const noexcept {
@@ -74,13 +73,8 @@ class lease_sql {
   sql::table_names names_;
   std::vector<sql::statement_text> statements_{};
   std::vector<sql::statement_text> quick_{};
-  struct release_texts {
-    sql::statement_text plain{}, quick{};
-  };
-  release_texts make_release(const char* sql) const;
-
-  release_texts release_and_wake_{};
-  release_texts release_and_grant_{};
+  sql::statement_text release_and_wake_{};
+  sql::statement_text quick_release_and_wake_{};
   parked::waiter_sql waiters_{};
   text_list texts_{};
   text_list skipping_{};

@@ -142,7 +142,6 @@ class mysql_store final : public store {
             .waits = tables_.settings.wake ? waiting::woken : waiting::polls_and_wakes,
             .passes_on = true,
             .lingers = tables_.settings.wake,
-            .offers = tables_.settings.grants,
             .keeps_order = tables_.settings.wake,
             .shares = tables_.shares(),
             .marks = true};
@@ -186,9 +185,7 @@ class mysql_store final : public store {
   reply in_order(native& with, const request& asked);
   reply take_in_order(native& with, const request& asked);
   reply poll_in_order(native& with, const request& asked);
-  /// Takes with request::offer, and other takes beside them.
-  void take_granted(native& with, std::span<const request> requests, std::span<reply> replies) noexcept;
-  /// A release that finds a waiter in the same statement, grants it the key if that is possible, and wakes it.
+  /// A release that finds a waiter in the same statement, and wakes it.
   reply release_and_wake(native& with, const request& asked);
 
   lease_tables tables_;

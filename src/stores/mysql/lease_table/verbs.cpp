@@ -60,7 +60,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  auto answer = with.release_and_wake(asked, tables_.waiters.table().own(), tables_.settings.grants);
+  auto answer = with.release_and_wake(asked, tables_.waiters.table().own());
   if (answer.result == outcome::failed && tables_.waiters.table().note_unreadable(with, answer.why)) {
     answer = sql::execute(with, asked);
     ++answer.statements;
@@ -76,47 +76,6 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
     if (tables_.waiters.table().wake(with, sleeper)) answer.waiters = 1;
   }
   return answer;
-}
-
-/// A poll shows what a release has granted. It costs the holder less than a take that is refused, and a waiter that was
-/// notified has been granted the key, as a rule.
-void mysql_store::take_granted(native& with, std::span<const request> requests, std::span<reply> replies) noexcept {
-  std::vector<request> others;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    const auto& asked = requests[i];
-    auto& answer = replies[i];
-    answer = {.statements = 0};
-    if (asked.offer != 0) {
-      auto polled = reply_or_in_doubt(with, "lock", [&] {
-        return sql::execute(with, {.action = verb::poll, .resource = asked.resource, .session = asked.session});
-      });
-      const auto& holder = polled.holder;
-      answer.statements = polled.statements;
-      if (polled.result == outcome::failed || polled.result == outcome::unknown) {
-        answer.why = std::move(polled.why);
-        continue;
-      }
-      const bool ours = holder.holder == asked.session && holder.nonce == asked.offer;
-      if (polled.result == outcome::yes && ours && holder.kind != lease_kind::session && !holder.expired) {
-        answer.result = outcome::yes;
-        answer.fence = holder.fence;
-        answer.offer_ends = holder.remaining;
-        tables_.waiters.note_done(requests.subspan(i, 1), replies.subspan(i, 1));
-        continue;
-      }
-    }
-    others.push_back(asked);
-    others.back().offer = 0;
-    places.push_back(i);
-  }
-  if (others.empty()) return;
-  std::vector<reply> answers(others.size());
-  execute(with, others, answers);
-  for (std::size_t i = 0; i != places.size(); ++i) {
-    answers[i].statements += replies[places[i]].statements;
-    replies[places[i]] = std::move(answers[i]);
-  }
 }
 
 /// A failover may lead to a cluster, which a service at its start would refuse: lease_tables::shares().
@@ -184,8 +143,6 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
     if (tables_.settings.wake) tables_.waiters.note_shared(requests[0], replies[0]);
     return;
   }
-  if (std::any_of(requests.begin(), requests.end(), [](const auto& each) { return each.offer != 0; }))
-    return take_granted(with, requests, replies);
   execute_all(with, requests, replies);
   if (tables_.settings.wake) {
     if (requests.front().action == verb::poll) tables_.waiters.table().ring(with, requests, replies);

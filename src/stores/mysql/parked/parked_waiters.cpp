@@ -40,8 +40,6 @@ constexpr std::size_t most_let_first = 16;
 /// they come shortly after each other, because a network that stalls may hold up the wake-ups of many keys.
 constexpr unsigned most_missed = 5;
 constexpr auto between_missed = 1s;
-/// How many rows that releases have spent are kept for the next wait of this process.
-constexpr std::size_t most_spent = 64;
 constexpr auto enter_it = "enter a waiter";
 
 }  // namespace
@@ -57,17 +55,8 @@ void parked_waiters::entered(place at) {
   auto& about = at->second;
   if (about.listeners.all.size() == 1) {
     about.missed = false;
-    const bool taken = notes_.begin(at->first);
-    about.stale = about.registered && (taken || about.offer.nonce != 0);
+    about.stale = notes_.begin(at->first) && about.registered;
   }
-  change_entries();
-}
-
-/// No release may grant the key to a wait that has ended.
-void parked_waiters::first_left(place at) noexcept {
-  auto& about = at->second;
-  if (!about.registered || about.offer.nonce == 0) return;
-  about.stale = true;
   change_entries();
 }
 
@@ -91,8 +80,6 @@ void parked_waiters::note_done(std::span<const request> requests, std::span<cons
           changed_.raise();
         break;
       case verb::take:
-        if (replies[i].offer_ends.count() > 0) notes_.set_granted(requests[i].resource, requests[i].offer);
-        [[fallthrough]];
       case verb::insert:
       case verb::take_over: notes_.set_taken(requests[i].resource, true); break;
       case verb::release:
@@ -273,44 +260,13 @@ void parked_waiters::close() noexcept {
   link_.close();
   killed_ = rung_awake_ = settles_ = false;
   left_.clear();
-  spent_.clear();
   entries_change_ = true;  // nobody holds the wake id in their rows any more
-}
-
-/// Notes that the row of a key is written now. Returns for how long the key has been waited for.
-microseconds parked_waiters::note_entry(watched_key& about, clock::time_point now) {
-  const bool offers = !sql_.enter_again.empty() && about.first != nullptr && about.session;
-  about.offer = {about.session, offers ? about.first->offer() : 0};
-  about.registered = true;
-  about.was_rung = false;
-  about.fence = 0;
-  about.held = {};
-  return std::chrono::duration_cast<microseconds>(now - about.begun);
-}
-
-/// The listeners poll as soon as they know that notifications work. `others`: some knew it before.
-void parked_waiters::look_soon_after_entry(bool others, clock::time_point now) {
-  look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
-  look_after_ = 16 * first_look;
-}
-
-/// Writes rows that demand that this process sleeps. `seen`: it does.
-bool parked_waiters::write_entry(const std::string& text, bool& seen) {
-  return at_server([&](fault& why) {
-    std::uint64_t done = 0;
-    if (!link_.change(text, enter_it, done, why)) return false;
-    // The sleep begins on another connection, which may be slower.
-    if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
-    seen = done != 0;
-    return true;
-  });
 }
 
 /// Inserts the rows of new keys. A wait has its place from its beginning on, also if another process passed it over and
 /// has deleted its row.
 /// If there were any, other connections see that this process sleeps.
 bool parked_waiters::enter_new() {
-  if (!spent_.empty() && !enter_again()) return false;
   std::string rows;
   std::vector<std::string> keys;
   const auto now = clock::now();
@@ -318,19 +274,34 @@ bool parked_waiters::enter_new() {
   for (auto& [key, about] : keys_) {
     if (about.registered || about.listeners.all.empty()) continue;
     const bool first = rows.empty();
-    const auto waited = note_entry(about, now);
-    rows += fmt::format("{}SELECT {}{},{}{},{}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
+    const auto waited = std::chrono::duration_cast<microseconds>(now - about.begun);
+    rows += fmt::format("{}SELECT {}{},{}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
                         first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "",
-                        waited.count(), first ? " AS waited" : "", about.offer.nonce, first ? " AS new_nonce" : "");
+                        waited.count(), first ? " AS waited" : "");
     keys.push_back(key);
+    about.registered = true;
+    about.was_rung = false;
+    about.fence = 0;
+    about.held = {};
   }
   if (rows.empty()) return true;
-  look_soon_after_entry(others, now);
+  // The listeners poll as soon as they know that notifications work.
+  look_at_ = others ? std::min(look_at_, now + first_look) : now + first_look;
+  look_after_ = 16 * first_look;
   const auto text = sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())},
                                                    {"new_waiters", rows},
                                                    {"sleeper", std::to_string(link_.sleeper())}});
   bool seen = false;
-  if (!write_entry(text, seen)) return false;
+  if (!at_server([&](fault& why) {
+        std::uint64_t done = 0;
+        if (!link_.change(text, enter_it, done, why)) return false;
+        // The sleep begins on another connection, which may be slower.
+        if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
+        seen = done != 0;
+        return true;
+      })) {
+    return false;
+  }
   seen_asleep_ = seen;
   if (seen) return true;
   // The sleep is over already.
@@ -338,44 +309,6 @@ bool parked_waiters::enter_new() {
     if (const auto found = keys_.find(key); found != keys_.end()) found->second.registered = false;
   }
   change_entries();
-  return true;
-}
-
-/// The same of keys whose rows of an earlier wait were kept.
-bool parked_waiters::enter_again() {
-  std::vector<std::string> keys;
-  for (const auto& [key, about] : keys_) {
-    if (!about.registered && !about.listeners.all.empty() && spent_.contains(key)) keys.push_back(key);
-  }
-  for (const auto& key : keys) {
-    spent_.erase(key);
-    const auto found = keys_.find(key);  // others may have changed the keys meanwhile
-    if (found == keys_.end() || found->second.listeners.all.empty()) continue;
-    auto& about = found->second;
-    const auto now = clock::now();
-    const bool others = any_informed();
-    const auto waited = note_entry(about, now);
-    const auto text = sql::write_values(sql_.enter_again, {{"key", mysql_literal(key)},
-                                                           {"waited", std::to_string(waited.count())},
-                                                           {"session", mysql_literal(about.offer.session)},
-                                                           {"nonce", std::to_string(about.offer.nonce)},
-                                                           {"wake_id", mysql_literal(link_.wake_id())},
-                                                           {"sleeper", std::to_string(link_.sleeper())}});
-    look_soon_after_entry(others, now);
-    bool seen = false;
-    if (!write_entry(text, seen)) return false;
-    if (seen) {
-      seen_asleep_ = true;
-      continue;
-    }
-    // The row is not there any more, or the sleep is over already. A process has one row of a key, or the release that
-    // spends the second one would fail.
-    if (!ask(sql::write_values(sql_.leave, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", mysql_literal(key)}}),
-             "remove a waiter", nullptr)) {
-      return false;
-    }
-    if (const auto again = keys_.find(key); again != keys_.end()) again->second.registered = false;
-  }
   return true;
 }
 
@@ -459,39 +392,28 @@ bool parked_waiters::look_for_cycles(clock::time_point now) {
 /// taken this process for the next waiter; then this wakes the one behind it. If this process sleeps on, it learns that
 /// from the KILL; if one has just come, for the only key, that was it.
 bool parked_waiters::leave_old(bool ends) {
-  std::string left, woken, granted;
-  std::vector<offered_key> others;
-  const auto leave = [&](const std::string& key, const watched_key& about) DLOCK_REQUIRES(mutex_) {
-    // What a take has found belongs to its caller.
-    if (about.offer.nonce != 0 && notes_.granted(key) != about.offer.nonce) {
-      others.push_back({key, about.offer});
-    } else if (about.offer.nonce != 0 && !ends && spent_.size() < most_spent) {
-      spent_.insert(key);
-    } else {
-      append_literal(granted, mysql_literal(key));
-    }
-  };
+  std::string left, woken;
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& [key, about] = *at;
     if (!about.listeners.all.empty()) {
       if (std::exchange(about.stale, false)) {
-        if (about.registered) leave(key, about);
         append_literal(left, mysql_literal(key));
         about.registered = false;
       }
       ++at;
       continue;
     }
-    if (about.registered) leave(key, about);
     const bool taken = notes_.end(key);
     if (about.registered) append_literal(about.was_rung && !taken ? woken : left, mysql_literal(key));
     at = keys_.erase(at);
   }
-  if (ends) {
-    for (const auto& key : std::exchange(spent_, {})) append_literal(granted, mysql_literal(key));
+  if (left.empty() && woken.empty()) return true;
+  auto all = left;
+  if (!woken.empty()) append_literal(all, woken);
+  if (!ask(sql::write_values(sql_.leave, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", all}}),
+           "remove a waiter", nullptr)) {
+    return false;
   }
-  if (left.empty() && woken.empty() && granted.empty()) return true;
-  if (!leave_rows(std::move(granted), others)) return false;
   const bool learns = !ends && (link_.sleeps() || rung_awake_);
   if (!left.empty() && !learns && !wake_next(left, false)) return false;
   if (!left.empty() && learns && link_.sleeps()) {
@@ -501,36 +423,6 @@ bool parked_waiters::leave_old(bool ends) {
     left_at_ = now;
   }
   return woken.empty() || wake_next(woken, true);
-}
-
-/// Deletes these rows. What a release has granted to one of the `others` nobody takes, so it is freed for the next one.
-bool parked_waiters::leave_rows(std::string granted, const std::vector<offered_key>& others) {
-  const auto text = [&](const std::string& sql, const std::string& keys) {
-    return sql::write_values(sql, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}});
-  };
-  constexpr auto doing = "remove a waiter";
-  bool spent = false;
-  if (!others.empty()) {
-    std::string keys;
-    for (const auto& each : others) append_literal(keys, mysql_literal(each.key));
-    std::uint64_t done = 0;
-    if (!at_server([&](fault& why) { return link_.change(text(sql_.leave_unspent, keys), doing, done, why); }))
-      return false;
-    spent = done < others.size();
-    if (spent) append_literal(granted, keys);
-  }
-  if (!granted.empty() && !ask(text(sql_.leave, granted), doing, nullptr)) return false;
-  std::string freed;
-  for (const auto& each : others) {
-    if (!spent) break;
-    std::uint64_t done = 0;
-    const auto back = sql::write_values(sql_.give_back, {{"key", mysql_literal(each.key)},
-                                                         {"session", mysql_literal(each.offer.session)},
-                                                         {"nonce", std::to_string(each.offer.nonce)}});
-    if (!at_server([&](fault& why) { return link_.change(back, "give back a key", done, why); })) return false;
-    if (done != 0) append_literal(freed, mysql_literal(each.key));
-  }
-  return freed.empty() || wake_next(freed, false);
 }
 
 /// The KILL that has ended the sleep may have come for a key that this process had left.

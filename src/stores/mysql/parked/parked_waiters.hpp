@@ -4,9 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -28,7 +26,6 @@ struct parked_key {
   bool registered = false;  ///< it has a row
   bool stale = false;       ///< its row is of a wait that a grant has ended; a new wait has another place
   bool was_rung = false;    ///< a release may have taken this process for the next waiter
-  row_grant offer{};        ///< as its row has it: a release may grant the key under that nonce
   std::uint64_t fence = 0;  ///< as the last check read it; 0 if none did
   bool missed = false;      ///< it was found free without a wake-up
   bool second = false;      ///< one row is ahead of its own
@@ -65,7 +62,6 @@ class parked_waiters final : public key_waiters<parked_key> {
  private:
   void entered(place at) DLOCK_REQUIRES(mutex_) override;
   void left(place) noexcept DLOCK_REQUIRES(mutex_) override { change_entries(); }
-  void first_left(place at) noexcept DLOCK_REQUIRES(mutex_) override;
   void held_changed(place) DLOCK_REQUIRES(mutex_) override { change_entries(); }
   bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
   clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
@@ -86,16 +82,7 @@ class parked_waiters final : public key_waiters<parked_key> {
   void begin_settling() DLOCK_REQUIRES(mutex_);
   bool settles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool wake_next_of_left() DLOCK_REQUIRES(mutex_);
-  struct offered_key {
-    std::string key;
-    row_grant offer;
-  };
   bool leave_old(bool ends = false) DLOCK_REQUIRES(mutex_);
-  bool enter_again() DLOCK_REQUIRES(mutex_);
-  microseconds note_entry(watched_key& about, clock::time_point now) DLOCK_REQUIRES(mutex_);
-  void look_soon_after_entry(bool others, clock::time_point now) DLOCK_REQUIRES(mutex_);
-  bool write_entry(const std::string& text, bool& seen) DLOCK_REQUIRES(mutex_);
-  bool leave_rows(std::string granted, const std::vector<offered_key>& others) DLOCK_REQUIRES(mutex_);
   bool enter_held() DLOCK_REQUIRES(mutex_);
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
       DLOCK_REQUIRES(mutex_);
@@ -124,9 +111,8 @@ class parked_waiters final : public key_waiters<parked_key> {
   bool killed_ = false;       // KILL ended its last sleep
   bool rung_awake_ = false;   // likewise, for its only key, and the next sleep has not begun
   clock::time_point settles_until_{};
-  std::atomic<bool> settles_{false};            // a listener that was notified may be taking its key
-  std::atomic<bool> asked_again_{false};        // it has polled since
-  std::set<std::string, std::less<>> spent_{};  // keys whose rows are kept for the next wait, and are spent
+  std::atomic<bool> settles_{false};      // a listener that was notified may be taking its key
+  std::atomic<bool> asked_again_{false};  // it has polled since
   std::string left_{};  // keys whose rows were deleted without a check for the waiter behind, as an IN has them
   clock::time_point left_at_{};
   bool entries_change_ = false;  // a row may have to be written or deleted

@@ -17,8 +17,6 @@ namespace dlock::stores::mysql::parked {
 namespace {
 
 constexpr sql::named_part words[] = {
-    // The place of a spent row, behind all others.
-    {"spent", "4611686018427387904"},
     // The connection that sleeps with this process's wake id. A table of its own, so that the server finds that out
     // before it reads rows: a release that comes after that wakes the connection.
     {"me", "(SELECT IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) AS asleep) me"},
@@ -37,20 +35,20 @@ constexpr sql::named_part words[] = {
 constexpr auto look_at_it = "check the waiter table";
 
 constexpr const char* fits_sql = R"(
-SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}{offer_column}{and_held}
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}{and_held}
 FROM {waiter} w
 WHERE 1 = 0
 )";
 
 constexpr const char* fits_without_held_sql = R"(
-SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}{offer_column}
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}
 FROM {waiter} w
 WHERE 1 = 0
 )";
 
 constexpr const char* enter_sql = R"(
-INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.wake_id}, {waiter.session_id}{offer_column})
-SELECT new_key, {now} - waited, :wake_id, new_session{new_offer}
+INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.wake_id}, {waiter.session_id})
+SELECT new_key, {now} - waited, :wake_id, new_session
 FROM (:new_waiters) new_waiters
 WHERE IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) = :sleeper
 )";
@@ -59,23 +57,6 @@ constexpr const char* leave_sql = R"(
 DELETE FROM {waiter}
 WHERE {waiter.lock_key} IN (:keys)
   AND {waiter.wake_id} = :wake_id
-)";
-
-constexpr const char* leave_unspent_sql = R"(
-DELETE FROM {waiter}
-WHERE {waiter.lock_key} IN (:keys)
-  AND {waiter.wake_id} = :wake_id
-  AND {waiter.since_us} < {spent}
-)";
-
-// A spent row counts as a new one again. By its whole key, so that the server locks no other row.
-constexpr const char* enter_again_sql = R"(
-UPDATE {waiter}
-SET {waiter.since_us} = {now} - :waited, {waiter.session_id} = :session, {waiter.nonce} = :nonce, {waiter.held} = NULL
-WHERE {waiter.lock_key} = :key
-  AND {waiter.since_us} = {spent}
-  AND {waiter.wake_id} = :wake_id
-  AND IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) = :sleeper
 )";
 
 constexpr const char* look_for_free_sql = R"(
@@ -94,7 +75,7 @@ FROM {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
   AND w.{waiter.wake_id} <> :wake_id
   AND (:held_too OR {is_free})
-  AND {sleeper} IS NOT NULL{and_unspent_or_granted}
+  AND {sleeper} IS NOT NULL
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
 )";
 
@@ -104,7 +85,7 @@ SELECT DISTINCT w.{waiter.lock_key}
 FROM {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
   AND w.{waiter.wake_id} <> :wake_id
-  AND {waits}{and_unspent}
+  AND {waits}
 ORDER BY w.{waiter.lock_key}
 )";
 
@@ -112,7 +93,7 @@ constexpr const char* count_sql = R"(
 SELECT w.{waiter.lock_key}, COUNT(*)
 FROM {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
-  AND {waits}{and_unspent}
+  AND {waits}
 GROUP BY w.{waiter.lock_key}
 )";
 
@@ -140,32 +121,18 @@ void append_literal(std::string& list, const std::string& literal) {
   list += literal;
 }
 
-void add_waiter_names(sql::table_names& to, bool offers) {
-  to.add_table("waiter", {"lock_key", "since_us", "wake_id", "session_id", "nonce", "held"});
-  to.add_text("spent", std::string(words[0].text));
-  // Where a release grants nothing, the table lacks the nonce, and no row is spent.
-  to.add_text("offer_column", offers ? to.expand(", {waiter.nonce}") : "");
-  to.add_text("new_offer", offers ? ", new_nonce" : "");
-  to.add_text("and_unspent", offers ? to.expand(" AND w.{waiter.since_us} < {spent}") : "");
-  to.add_text("and_unspent_or_granted", "");
-  if (offers) {
-    to.add_text("is_granted", to.expand("(w.{waiter.nonce} <> 0 AND l.{lock.session_id} = w.{waiter.session_id}"
-                                        " AND l.{lock.nonce} = w.{waiter.nonce})"));
-    // A row is spent as soon as a release has granted the key to its process, which must be woken all the same.
-    to.add_text("and_unspent_or_granted", to.expand(" AND (w.{waiter.since_us} < {spent} OR {is_granted})"));
-  }
+void add_waiter_names(sql::table_names& to) {
+  to.add_table("waiter", {"lock_key", "since_us", "wake_id", "session_id", "held"});
   for (const auto& word : words) to.add_text(std::string(word.name), to.expand(word.text));
 }
 
-waiter_sql make_waiter_sql(const sql::table_names& names, const char* look, bool offers) {
+waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
   const auto text = [&](const char* sql) { return sql::in_one_line(names.expand(sql)); };
   return {.table = names.expand("{waiter}"),
           .fits = text(fits_sql),
           .fits_without_held = text(fits_without_held_sql),
           .enter = text(enter_sql),
           .leave = text(leave_sql),
-          .leave_unspent = text(leave_unspent_sql),
-          .enter_again = offers ? text(enter_again_sql) : std::string(),
           .look = text(look),
           .look_for_free = text(look_for_free_sql),
           .first = text(first_sql),

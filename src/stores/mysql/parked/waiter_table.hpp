@@ -28,15 +28,8 @@ struct waiter_sql {
   std::string fits_without_held{};
   std::string enter{};  ///< does nothing unless the process sleeps, on the connection of that number
   std::string leave{};
-  /// The same of rows that are not spent: a release that grants the key to a process gives the row of that process
-  /// the end of the order, where none looks for waiters.
-  std::string leave_unspent{};
-  /// Gives a spent row its place again, under the condition of `enter`. If empty, releases grant nothing.
-  std::string enter_again{};
-  /// Frees a key that a release has granted under a nonce.
-  std::string give_back{};
   /// For the keys of this process's rows: the key, the connection that sleeps with the wake id, whether the key is
-  /// free, or granted to this process, whether its holder is dead, and the fence (0 if unknown).
+  /// free, whether its holder is dead, and the fence (0 if unknown).
   std::string look{};
   /// Selects the free ones among all keys of this process's rows.
   std::string look_for_free{};
@@ -62,14 +55,13 @@ struct waiter_sql {
 /// Appends to the list of an IN, without its brackets.
 void append_literal(std::string& list, const std::string& literal);
 
-/// Adds {waiter}, {waiter.<column>} and {sleeper}. `offers`: releases grant keys to waiters; then {is_granted} says
-/// that the lock `l` is granted to the waiter `w`.
-void add_waiter_names(sql::table_names& to, bool offers);
+/// Adds {waiter}, {waiter.<column>} and {sleeper}.
+void add_waiter_names(sql::table_names& to);
 
 /// The statements that all stores share. `names` has those words, {now}, and these about the lock table: {with_lock}
 /// joins it to the waiters `w`, {is_free} is a condition on it, and {and_held} selects the column for deadlock cycles.
-/// `look` is the store's. `offers` as for add_waiter_names().
-waiter_sql make_waiter_sql(const sql::table_names& names, const char* look, bool offers);
+/// `look` is the store's.
+waiter_sql make_waiter_sql(const sql::table_names& names, const char* look);
 
 /// Handles the rows of waiters on connections that are not parked: a release wakes the first waiter. It takes no lock
 /// that is held while a listener is notified. Thread safety: all functions from any thread.

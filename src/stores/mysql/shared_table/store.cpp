@@ -26,7 +26,7 @@ WHERE w.{waiter.lock_key} IN (:keys)
 
 parked::waiter_sql make_waiter_sql(const scheme_sql& sql, const std::string& waiter_table) {
   sql::table_names names(std::string(sql::table_names::default_prefix), '`');
-  parked::add_waiter_names(names, false);
+  parked::add_waiter_names(names);
   names.add_text("waiter", quote_mysql_name(waiter_table));
   names.add_text("now", server_clock);
   names.add_text("and_held", "");
@@ -34,7 +34,7 @@ parked::waiter_sql make_waiter_sql(const scheme_sql& sql, const std::string& wai
   names.add_text("is_free",
                  fmt::format("NOT EXISTS (SELECT 1 FROM {} WHERE {} = {} AND {})", sql.table, sql.key.quoted(),
                              value_of_bytes(sql.key, names.expand("w.{waiter.lock_key}")), sql.taken));
-  auto made = parked::make_waiter_sql(names, look_sql, false);
+  auto made = parked::make_waiter_sql(names, look_sql);
   made.others_release = true;
   return made;
 }

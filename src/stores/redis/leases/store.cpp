@@ -73,7 +73,6 @@ constexpr const char* name_of(verb action) noexcept {
     case verb::close: return "close";
     case verb::open: return "open";
     case verb::pass_on: return "downgrade";
-    case verb::accept:
     case verb::reserve:
     case verb::cancel: break;
   }
@@ -122,7 +121,6 @@ reply judged(verb action, const answer& response) {
     case verb::extend:
     case verb::close:
     case verb::open:
-    case verb::accept:
     case verb::reserve:
     case verb::cancel: break;
   }
@@ -175,7 +173,6 @@ void lease_store::add_about_members(script_calls& to, const request& asked, std:
     case verb::close: return to.add(script::close, 1, {lock});
     case verb::open: return to.add(script::open, 1, {lock});
     case verb::extend:
-    case verb::accept:
     case verb::reserve: return;  // nobody sends these about members
   }
 }
@@ -207,7 +204,6 @@ void lease_store::add(script_calls& to, const request& asked, std::string_view e
     case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
     case verb::close:
     case verb::open:
-    case verb::accept:
     case verb::reserve:
     case verb::pass_on: return;  // without the capability nobody sends them
   }
@@ -239,7 +235,6 @@ void lease_store::note(const request& asked, const reply& response) noexcept {
     case verb::poll:
     case verb::close:
     case verb::open:
-    case verb::accept:
     case verb::reserve:
     case verb::extend: return;
   }

@@ -164,7 +164,6 @@ void redlock_store::execute(connection& on, std::span<const request> requests, s
       case verb::close:
       case verb::open:
       case verb::pass_on:
-      case verb::accept:
       case verb::reserve: return std::fill(replies.begin(), replies.end(), reply{.result = outcome::no});
       default: return run(link, requests, replies);
     }

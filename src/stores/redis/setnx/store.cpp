@@ -105,7 +105,6 @@ reply setnx_store::judge(const request& asked, const answer& response) {
     case verb::close:
     case verb::open:
     case verb::pass_on:
-    case verb::accept:
     case verb::reserve: return {.result = outcome::no};
     case verb::release:
     case verb::cancel:

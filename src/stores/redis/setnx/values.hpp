@@ -57,7 +57,6 @@ void add_request(Calls&& to, const std::string& prefix, const request& asked) {
     case verb::close:
     case verb::open:
     case verb::pass_on:
-    case verb::accept:
     case verb::reserve: return to.add(script::poll, 1, {key});
     case verb::extend: return to.add(script::extend, 1, {key, value, in_ms(asked.ttl)});
     case verb::release:

@@ -11,8 +11,6 @@ namespace dlock::stores::sqlite {
 
 /// The settings in an SQLite store's URL. dlock/stores/sqlite.hpp has their meanings.
 struct sqlite_settings {
-  static constexpr bool may_grant = false;
-
   std::string name{};  ///< the URL, for messages
   std::string path{};  ///< absolute
   std::chrono::milliseconds busy_timeout{};

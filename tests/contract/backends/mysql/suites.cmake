@@ -9,9 +9,6 @@ target_sources(dlock_mysql_row_keys_backend PRIVATE backends/mysql/rows.cpp)
 # Where no release wakes a waiter.
 dlock_add_backend(mysql_polled FIXTURE mysql_store_fixture mysql/fixtures.hpp &wake=off
   LIBS dlock_mysql_fixture dlock_row_actor SUITES store list ${services} ${mysql})
-# Where a release grants the key to a waiter.
-dlock_add_backend(mysql_granting FIXTURE mysql_store_fixture mysql/fixtures.hpp &wake=grant
-  LIBS dlock_mysql_fixture dlock_row_actor SUITES store list wake fifo linger cycle ${services} ${mysql})
 dlock_add_backend(toy_mysql SOURCES backends/toy_mysql/fixture.cpp
   LIBS dlock_mysql_fixture dlock_store_actor SUITES ${no_sessions} ${services} ${mysql})
 # On tables that other programs share.
