@@ -215,6 +215,39 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter that does not run keeps the other
   }
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: a process that enters and leaves its row reads no row of another waiter") {
+  // A statement that read this one would wait for its lock.
+  const auto other = upper_hex(id128::random());
+  holder.acquire("k");
+  root.run(
+      fmt::format("INSERT INTO {} SELECT 'k', acquired_at_us - 1000000, X'{}', X'{}', NULL FROM {} WHERE "
+                  "lock_key = 'k'",
+                  table("waiter"), other, other, table("lock")));
+  auto auditor = raw_mysql::root();
+  auditor.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");  // locks no gaps
+  auditor.run("START TRANSACTION");
+  auditor.run("SELECT * FROM " + table("waiter") + " WHERE wake_id = X'" + other + "' FOR UPDATE");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  CHECK(wake_ids().size() == 2);
+  waiter.unwatch();
+  CHECK(eventually([&] { return wake_ids().size() == 1; }));
+  waiter.watch();
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a process finds its row also if the waiter table has a trigger") {
+  audit log(fixture.tables);
+  log.watch(table("waiter"), "AFTER INSERT");
+  const auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  CHECK(release_and_wake(holder, fence).waiters == 1);
+  CHECK(eventually([&] { return waiter.listener.yes > 1; }));
+  waiter.unwatch();
+  CHECK(eventually([&] { return wake_ids().empty(); }));
+  waiter.watch();
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next") {
   auto fence = holder.acquire("k");
   waiting_store first(fixture);
@@ -558,6 +591,18 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   lock_service one(fixture.url(), {.close_limit = 0ms}), other(fixture.url() + "&schema=verify", {.close_limit = 0ms});
   check_polls(one, other);
   CHECK(waiter.listener.yes == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a release frees the key whatever is wrong with the rows of waiters") {
+  root.run("DROP TABLE " + table("waiter"));
+  root.run("CREATE TABLE " + table("gone") +
+           " (lock_key VARBINARY(255), since_us BIGINT, wake_id BINARY(16), session_id "
+           "BINARY(16), held TEXT)");
+  root.run("CREATE VIEW " + table("waiter") + " AS SELECT * FROM " + table("gone"));
+  root.run("DROP TABLE " + table("gone"));
+  CHECK(answer(release_and_wake(holder, holder.acquire("k"))) == outcome::yes);
+  CHECK_FALSE(holder.sees_held("k"));
+  root.run("DROP VIEW " + table("waiter"));
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table nothing is kept of keys that were waited for") {

@@ -39,6 +39,11 @@ constexpr sql::named_part words[] = {
      "LIMIT 1), 9223372036854775807))) IS NOT NULL"},
     {"and_held", ", w.{waiter.held}"},
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
+    // Who began to wait earlier, in their order.
+    {"earlier",
+     "SELECT e.{waiter.since_us} FROM {waiter} e "
+     "WHERE e.{waiter.lock_key} = w.{waiter.lock_key} AND e.{waiter.since_us} < w.{waiter.since_us} "
+     "ORDER BY e.{waiter.lock_key}, e.{waiter.since_us}"},
     {"is_free", "(l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL)"},
     // The waiters that come first in the order of the waiter table. A process that is registered itself counts from its
     // own row.
@@ -178,11 +183,11 @@ SELECT
      l.{lock.expires_at_us} <= {now}),
   l.{lock.fence},
   l.{lock.session_id} IS NULL AND {is_first},
-  (SELECT COUNT(*) FROM {waiter} e
-   WHERE e.{waiter.lock_key} = w.{waiter.lock_key} AND e.{waiter.since_us} < w.{waiter.since_us})
+  ({earlier} LIMIT 1) IS NOT NULL AND ({earlier} LIMIT 1 OFFSET 1) IS NULL
 FROM {me} CROSS JOIN {waiter} w
 LEFT JOIN ({holders}) ON l.{lock.lock_key} = w.{waiter.lock_key}
 WHERE w.{waiter.lock_key} IN (:keys)
+  :and_since
   AND w.{waiter.wake_id} = :wake_id
 )";
 

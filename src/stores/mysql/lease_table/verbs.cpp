@@ -61,7 +61,9 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
   auto answer = with.release_and_wake(asked, tables_.waiters.table().own());
-  if (answer.result == outcome::failed && tables_.waiters.table().note_unreadable(with, answer.why)) {
+  // Whatever is wrong with the rows of waiters, the key must become free.
+  if (answer.result == outcome::failed && !answer.why.connection && !answer.why.transient && !answer.why.contended) {
+    tables_.waiters.table().note_unreadable(with, answer.why);
     answer = sql::execute(with, asked);
     ++answer.statements;
     return answer;

@@ -43,6 +43,8 @@ class parked_connection {
   bool change(const std::string& sql, const char* doing, std::uint64_t& rows, fault& why) {
     return helper_->query(sql, doing, nullptr, &rows, why) == outcome::yes;
   }
+  /// The last argument of LAST_INSERT_ID() in that statement; 0 if the table has a trigger.
+  std::uint64_t last_id() noexcept { return mysql_insert_id(helper_->handle()); }
   /// The connection that ask() uses.
   mysql_connection& helper() noexcept { return *helper_; }
   /// Ends the sleep of another process, whose connection number ask() has just read.

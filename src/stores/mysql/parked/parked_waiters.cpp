@@ -41,8 +41,25 @@ constexpr std::size_t most_let_first = 16;
 constexpr unsigned most_missed = 5;
 constexpr auto between_missed = 1s;
 constexpr auto enter_it = "enter a waiter";
+/// For how many rows a statement names their whole keys.
+constexpr std::size_t most_named = 8;
 
 }  // namespace
+
+/// Rows of this process, as an IN has them.
+struct parked_waiters::own_rows {
+  std::string keys{};
+  std::string since{};
+  std::size_t count = 0;
+  bool known = true;  // when each of these waits began
+
+  void add(const std::string& key, const parked_key& about) {
+    append_literal(keys, mysql_literal(key));
+    append_literal(since, std::to_string(about.since));
+    ++count;
+    known = known && about.since != 0;
+  }
+};
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
@@ -268,7 +285,7 @@ void parked_waiters::close() noexcept {
 /// If there were any, other connections see that this process sleeps.
 bool parked_waiters::enter_new() {
   std::string rows;
-  std::vector<std::string> keys;
+  std::vector<std::pair<std::string, microseconds>> keys;
   const auto now = clock::now();
   const bool others = any_informed();
   for (auto& [key, about] : keys_) {
@@ -278,7 +295,7 @@ bool parked_waiters::enter_new() {
     rows += fmt::format("{}SELECT {}{},{}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
                         first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "",
                         waited.count(), first ? " AS waited" : "");
-    keys.push_back(key);
+    keys.emplace_back(key, waited);
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
@@ -292,23 +309,26 @@ bool parked_waiters::enter_new() {
                                                    {"new_waiters", rows},
                                                    {"sleeper", std::to_string(link_.sleeper())}});
   bool seen = false;
+  std::uint64_t entered_at = 0;
   if (!at_server([&](fault& why) {
         std::uint64_t done = 0;
         if (!link_.change(text, enter_it, done, why)) return false;
         // The sleep begins on another connection, which may be slower.
         if (done == 0 && (!link_.confirm(why) || !link_.change(text, enter_it, done, why))) return false;
         seen = done != 0;
+        entered_at = link_.last_id();
         return true;
       })) {
     return false;
   }
   seen_asleep_ = seen;
-  if (seen) return true;
-  // The sleep is over already.
-  for (const auto& key : keys) {
-    if (const auto found = keys_.find(key); found != keys_.end()) found->second.registered = false;
+  for (const auto& [key, waited] : keys) {
+    const auto found = keys_.find(key);
+    if (found == keys_.end()) continue;
+    found->second.since = entered_at == 0 ? 0 : entered_at - static_cast<std::uint64_t>(waited.count());
+    found->second.registered = seen;
   }
-  change_entries();
+  if (!seen) change_entries();  // the sleep is over already
   return true;
 }
 
@@ -388,32 +408,41 @@ bool parked_waiters::look_for_cycles(clock::time_point now) {
   return link_.usable();
 }
 
+/// A statement about these rows.
+std::string parked_waiters::with_rows(const std::string& sql, const own_rows& rows) const {
+  const bool named = rows.known && rows.count <= most_named;
+  return sql::write_values(
+      sql, {{"wake_id", mysql_literal(link_.wake_id())},
+            {"keys", rows.keys},
+            {"and_since", named ? sql::write_values(sql_.and_since, {{"since", rows.since}}) : std::string()}});
+}
+
 /// Deletes the rows of keys that nobody watches any more, and stale rows. Until its row is deleted, a release may have
 /// taken this process for the next waiter; then this wakes the one behind it. If this process sleeps on, it learns that
 /// from the KILL; if one has just come, for the only key, that was it.
 bool parked_waiters::leave_old(bool ends) {
   std::string left, woken;
+  own_rows rows;
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& [key, about] = *at;
     if (!about.listeners.all.empty()) {
       if (std::exchange(about.stale, false)) {
         append_literal(left, mysql_literal(key));
+        rows.add(key, about);
         about.registered = false;
       }
       ++at;
       continue;
     }
     const bool taken = notes_.end(key);
-    if (about.registered) append_literal(about.was_rung && !taken ? woken : left, mysql_literal(key));
+    if (about.registered) {
+      append_literal(about.was_rung && !taken ? woken : left, mysql_literal(key));
+      rows.add(key, about);
+    }
     at = keys_.erase(at);
   }
-  if (left.empty() && woken.empty()) return true;
-  auto all = left;
-  if (!woken.empty()) append_literal(all, woken);
-  if (!ask(sql::write_values(sql_.leave, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", all}}),
-           "remove a waiter", nullptr)) {
-    return false;
-  }
+  if (rows.count == 0) return true;
+  if (!ask(with_rows(sql_.leave, rows), "remove a waiter", nullptr)) return false;
   const bool learns = !ends && (link_.sleeps() || rung_awake_);
   if (!left.empty() && !learns && !wake_next(left, false)) return false;
   if (!left.empty() && learns && link_.sleeps()) {
@@ -485,10 +514,10 @@ bool parked_waiters::has_one_listener() const noexcept {
 /// Checks which of the keys are free. Notifies listeners that don't know yet that notifications work. `rung`: a release
 /// has taken this process for the next waiter.
 bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
-  std::string keys;
+  own_rows asked;
   for (auto& [key, about] : keys_) {
     about.asked = about.registered && !about.listeners.all.empty() && (which == look_at::all_keys || about.second);
-    if (about.asked) append_literal(keys, mysql_literal(key));
+    if (about.asked) asked.add(key, about);
   }
   second_look_at_ = clock::time_point::max();
   bool new_sleep = false;
@@ -497,12 +526,9 @@ bool parked_waiters::look(clock::time_point now, look_at which, bool rung) {
     look_at_ = now + look_after_;
     look_after_ = std::min(4 * look_after_, last_look);
   }
-  if (keys.empty()) return true;
+  if (asked.count == 0) return true;
   mysql_rows rows;
-  if (!ask(sql::write_values(sql_.look, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}}), "poll keys",
-           &rows)) {
-    return false;
-  }
+  if (!ask(with_rows(sql_.look, asked), "poll keys", &rows)) return false;
   std::vector<std::pair<std::string, std::uint64_t>> behind;  // free keys that another process may take first
   for (const auto& row : rows) {
     const auto found = keys_.find(row.at(0).value_or(""));

@@ -24,6 +24,7 @@ namespace dlock::stores::mysql::parked {
 /// What the waiter table has of a key that this process waits for.
 struct parked_key {
   bool registered = false;  ///< it has a row
+  std::uint64_t since = 0;  ///< when the wait began, as its row says it; 0: unknown, because of a trigger
   bool stale = false;       ///< its row is of a wait that a grant has ended; a new wait has another place
   bool was_rung = false;    ///< a release may have taken this process for the next waiter
   std::uint64_t fence = 0;  ///< as the last check read it; 0 if none did
@@ -83,6 +84,8 @@ class parked_waiters final : public key_waiters<parked_key> {
   bool settles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool wake_next_of_left() DLOCK_REQUIRES(mutex_);
   bool leave_old(bool ends = false) DLOCK_REQUIRES(mutex_);
+  struct own_rows;
+  std::string with_rows(const std::string& sql, const own_rows& rows) const;
   bool enter_held() DLOCK_REQUIRES(mutex_);
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
       DLOCK_REQUIRES(mutex_);

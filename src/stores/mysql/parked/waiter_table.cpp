@@ -48,7 +48,7 @@ WHERE 1 = 0
 
 constexpr const char* enter_sql = R"(
 INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.wake_id}, {waiter.session_id})
-SELECT new_key, {now} - waited, :wake_id, new_session
+SELECT new_key, LAST_INSERT_ID({now}) - waited, :wake_id, new_session
 FROM (:new_waiters) new_waiters
 WHERE IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) = :sleeper
 )";
@@ -56,8 +56,13 @@ WHERE IS_USED_LOCK(CONCAT('dlock.', HEX(:wake_id))) = :sleeper
 constexpr const char* leave_sql = R"(
 DELETE FROM {waiter}
 WHERE {waiter.lock_key} IN (:keys)
+  :and_since
   AND {waiter.wake_id} = :wake_id
 )";
+
+// So that the server finds the rows of a process by their whole key. Without it, it reads all rows of waiters for these
+// keys, and locks those that a DELETE reads.
+constexpr const char* and_since_sql = "AND {waiter.since_us} IN (:since)";
 
 constexpr const char* look_for_free_sql = R"(
 SELECT w.{waiter.lock_key}
@@ -133,6 +138,7 @@ waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
           .fits_without_held = text(fits_without_held_sql),
           .enter = text(enter_sql),
           .leave = text(leave_sql),
+          .and_since = text(and_since_sql),
           .look = text(look),
           .look_for_free = text(look_for_free_sql),
           .first = text(first_sql),

@@ -28,6 +28,8 @@ struct waiter_sql {
   std::string fits_without_held{};
   std::string enter{};  ///< does nothing unless the process sleeps, on the connection of that number
   std::string leave{};
+  /// A condition for `leave` and `look`: the beginnings of the waits. It may be left out.
+  std::string and_since{};
   /// For the keys of this process's rows: the key, the connection that sleeps with the wake id, whether the key is
   /// free, whether its holder is dead, and the fence (0 if unknown).
   std::string look{};

@@ -21,6 +21,7 @@ constexpr const char* look_sql = R"(
 SELECT w.{waiter.lock_key}, {me_asleep}, {is_free}, 0, 0
 FROM {me} CROSS JOIN {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
+  :and_since
   AND w.{waiter.wake_id} = :wake_id
 )";
 
