@@ -67,7 +67,7 @@ inline constexpr lock_mode exclusive{};
 /// new readers, in all processes.
 inline constexpr lock_mode shared{.units = 1, .permits = lock_mode::unlimited};
 /// A semaphore: `units` of `permits` for each holder (1 to permits, at most 1,000,000), and none beside an exclusive
-/// holder. Each caller is held to the number that it names. Readers of the same key count as one unit each.
+/// holder. Each caller is held to the number that it names. Each process that reads the key counts as one unit.
 constexpr lock_mode one_of(std::uint32_t permits, std::uint32_t units = 1) noexcept { return {units, permits}; }
 
 /// For lock_options::wait: practically no limit (100 years). Cancel it by lock_options::cancel or close().
