@@ -13,7 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "by_hand.hpp"
 #include "dlock/dlock.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "every_store.hpp"
 #include "hand_over.hpp"
 
@@ -79,19 +81,20 @@ void all_in_turn(const candidate& at) {
                {.at_least = 0.7});
 }
 
-double grants_per_second(const std::string& url, int processes, std::chrono::milliseconds work) {
+using random_keys = std::minstd_rand;
+
+std::string next_key(random_keys& random) { return fmt::format("few:{}", random() % 5); }
+
+/// `loop(board, random)` in so many processes until the board says that it is over.
+template <class Loop>
+double grants_per_second(int processes, Loop loop) {
   const shared_board shared;
   double rate = 0;
   in_processes(
       processes, *shared, 0ms,
       [&](int me) {
-        dlock::lock_service locks{url};
-        std::minstd_rand random(static_cast<unsigned>(me) + 1);
-        while (!shared->over) {
-          const auto held = locks.acquire(fmt::format("few:{}", random() % 5), {.wait = 2min});
-          if (work > 0ms) std::this_thread::sleep_for(work);
-          ++shared->count;
-        }
+        random_keys random(static_cast<unsigned>(me) + 1);
+        loop(*shared, random);
       },
       [&] {
         constexpr auto time = 20s;
@@ -103,12 +106,50 @@ double grants_per_second(const std::string& url, int processes, std::chrono::mil
   return rate;
 }
 
+double by_locks(const std::string& url, int processes, std::chrono::milliseconds work) {
+  return grants_per_second(processes, [&](board& shared, random_keys& random) {
+    dlock::lock_service locks{url};
+    while (!shared.over) {
+      const auto held = locks.acquire(next_key(random), {.wait = 2min});
+      if (work > 0ms) std::this_thread::sleep_for(work);
+      ++shared.count;
+    }
+  });
+}
+
+/// GET_LOCK, and a durable UPDATE after it and one before its release.
+double by_get_lock(const dlock::store_url& at, int processes, std::chrono::milliseconds work) {
+  raw_database table(at);
+  table.run("create table if not exists bench_few (id varchar(16) primary key, n int not null) engine=InnoDB");
+  table.run("replace into bench_few values ('few:0', 0), ('few:1', 0), ('few:2', 0), ('few:3', 0), ('few:4', 0)");
+  const auto rate = grants_per_second(processes, [&](board& shared, random_keys& random) {
+    raw_database raw(at);
+    while (!shared.over) {
+      const auto key = next_key(random);
+      const auto update = "update bench_few set n = n + 1 where id = '" + key + "'";
+      raw.one("select get_lock('" + key + "', 120)");
+      raw.run(update);
+      if (work > 0ms) std::this_thread::sleep_for(work);
+      raw.run(update);
+      raw.one("select release_lock('" + key + "')");
+      ++shared.count;
+    }
+  });
+  table.run("drop table bench_few");
+  return rate;
+}
+
 /// acquire() throws if a wait does not end in time.
 void many_processes(const candidate& at, std::chrono::milliseconds work, const promise& promised) {
-  const auto few = grants_per_second(at.url, 8, work), many = grants_per_second(at.url, 200, work);
+  const auto few = by_locks(at.url, 8, work), many = by_locks(at.url, 200, work);
   const auto name = fmt::format("{} 5 keys, {} ms of work", at.name, work.count());
   fmt::print("{}: 200 processes {:.0f} grants/s, 8 processes {:.0f} grants/s, x {:.2f}\n", name, many, few, many / few);
   figures::add(name + ", grants of 200 processes, of those of 8", "ratio", {many / few}, promised);
+  if (at.name != "mysql:") return;
+  const auto by_hand = by_get_lock(dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL")), 200, work);
+  fmt::print("{}: 200 processes with GET_LOCK and two updates {:.0f} grants/s, x {:.2f}\n", name, by_hand,
+             many / by_hand);
+  figures::add(name + ", grants of 200 processes, of those by GET_LOCK and two updates", "ratio", {many / by_hand});
 }
 
 }  // namespace
