@@ -152,7 +152,7 @@ TEST_CASE_METHOD(two_services, "mode: a caller that waits for the exclusive lock
   // It goes on to say so, however long it waits.
   for (int i = 0; i < 60; ++i) {
     clock.advance(250ms);
-    REQUIRE(clock.at_rest({}));
+    REQUIRE(clock.at_rest({.callers = 1}));
     REQUIRE_FALSE(reads("k"));
   }
   CHECK_FALSE(writer.over());
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(two_services,
   auto held = locks->acquire("k", {.mode = one_of(1)});
   concurrent_call waiter([&] { locks->acquire("k", {.wait = 1h, .mode = one_of(1)}).release(); });
   REQUIRE(eventually([&] { return store->count(verb::poll) >= 2; }));
-  REQUIRE(clock.at_rest({}));
+  REQUIRE(clock.at_rest({.callers = 1}));
   held.release();  // no time passes
   CHECK(waiter.over(20s));
   CHECK(waiter.end() == std::error_code());
@@ -364,7 +364,7 @@ TEST_CASE_METHOD(two_services, "mode: a caller that waits to read several keys h
   auto writing = others->acquire("b");
   concurrent_call waiter([&] { locks->acquire_all({"a", "b"}, {.wait = 1h, .mode = shared}).release(); });
   REQUIRE(eventually([&] { return store->count(verb::poll) >= 2; }));
-  REQUIRE(clock.at_rest({}));
+  REQUIRE(clock.at_rest({.callers = 1}));
   CHECK(is_free("a"));
   writing.release();
   thrown_as_time_passes([&] { CHECK(waiter.end() == std::error_code()); });
@@ -452,7 +452,7 @@ TEST_CASE_METHOD(two_services,
   std::uint64_t read = 0, written = 0;
   concurrent_call reader([&] { read = locks->acquire("k", {.wait = 1h, .mode = shared}).fencing_token(); });
   REQUIRE(eventually([&] { return locks->waiting() == 1; }));
-  REQUIRE(clock.at_rest({}));
+  REQUIRE(clock.at_rest({.callers = 1}));
   held.downgrade();  // no time passes
   CHECK(reader.over(20s));
   REQUIRE(reader.end() == std::error_code());
