@@ -114,7 +114,7 @@ class shared_keys {
   struct known_text;
   mutable base::mutex mutex_{};
   mutable std::vector<std::unique_ptr<const known_text>> texts_ DLOCK_GUARDED_BY(mutex_){};
-  std::atomic<bool> looked_{false};  // whether other programs share keys
+  std::atomic<bool> looked_{false};                 // whether other programs share keys
   std::string cleaned_ DLOCK_GUARDED_BY(mutex_){};  ///< the last key that a step of clean-up has looked at
 };
 
