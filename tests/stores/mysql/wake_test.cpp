@@ -602,6 +602,12 @@ TEST_CASE_METHOD(wake_fixture, "wake: a release frees the key whatever is wrong 
   root.run("DROP TABLE " + table("gone"));
   CHECK(answer(release_and_wake(holder, holder.acquire("k"))) == outcome::yes);
   CHECK_FALSE(holder.sees_held("k"));
+  lock_service locks(fixture.url() + "&schema=verify");
+  for (const auto mode : {exclusive, shared, one_of(2)}) {
+    locks.acquire("l", {.mode = mode}).release();
+    locks.acquire("l", {.mode = mode}).release();  // to a key that is known
+  }
+  CHECK(locks.held_keys().empty());
   root.run("DROP VIEW " + table("waiter"));
 }
 

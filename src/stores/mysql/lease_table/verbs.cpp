@@ -61,9 +61,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
   auto answer = with.release_and_wake(asked, tables_.waiters.table().own());
-  // Whatever is wrong with the rows of waiters, the key must become free.
-  if (answer.result == outcome::failed && !answer.why.connection && !answer.why.transient && !answer.why.contended) {
-    tables_.waiters.table().note_unreadable(with, answer.why);
+  if (tables_.waiters.table().keeps_failing(with, answer)) {
     answer = sql::execute(with, asked);
     ++answer.statements;
     return answer;
@@ -112,14 +110,13 @@ reply mysql_store::leave_and_wake(native& with, const request& asked) {
   if (expected == found_waiter::none) {
     const auto said = tables_.shared.leave_if_nobody_waits(with, asked, table.own());
     before = said.statements;
-    const bool unreadable = said.result == outcome::failed && table.note_unreadable(with, said.why);
-    if (said.result != outcome::no && !unreadable) return said;
+    if (said.result != outcome::no && !table.keeps_failing(with, said)) return said;
   }
   reply answer{.statements = 0};
   bool left = false;
   if (expected == found_waiter::of_open_key) {
     answer = tables_.shared.leave_and_find(with, asked, table.own());
-    left = answer.result != outcome::failed || !table.note_unreadable(with, answer.why);
+    left = !table.keeps_failing(with, answer);
     if (left && answer.result == outcome::yes) {
       ++answer.statements;
       if (table.wake_found(with)) {

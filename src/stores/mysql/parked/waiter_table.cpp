@@ -155,6 +155,12 @@ bool waiter_table::note_unreadable(mysql_connection& by, const fault& why) {
   return true;
 }
 
+bool waiter_table::keeps_failing(mysql_connection& by, const reply& said) {
+  if (said.result != outcome::failed || said.why.connection || said.why.transient || said.why.contended) return false;
+  note_unreadable(by, said.why);
+  return true;
+}
+
 bool waiter_table::lacks_table(mysql_connection& by, const fault& why) {
   const auto advice = remedy(by, why);
   if (advice.empty()) return false;

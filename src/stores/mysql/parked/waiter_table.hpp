@@ -100,6 +100,9 @@ class waiter_table {
   /// The same for rows that can't be read. They are not read again before set_readable().
   bool note_unreadable(mysql_connection& by, const fault& why);
   void set_readable() noexcept { unreadable_ = false; }
+  /// Whether a statement of `by` that also reads rows of waiters failed, and would fail again. Then it must be sent
+  /// without them: whatever is wrong with them, a key must become free.
+  bool keeps_failing(mysql_connection& by, const reply& said);
   /// Reports a waiter table that does not fit, before anybody waits.
   void check_table(mysql_connection& by);
   /// The same check for `dlock doctor`.
