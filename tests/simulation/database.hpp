@@ -42,6 +42,7 @@ struct lock_row {
   moment changed = 0;                 ///< when it was granted or freed, in the time of the world
   std::uint64_t locked_by = 0;        ///< connection of the transaction that has the row lock; 0: none
   std::uint64_t closings = 0;         ///< the column `verifies`: how often the key was closed to members
+  std::uint64_t verified_by = 0;      ///< of a closed key: one of the callers that have closed it
 
   bool held() const noexcept { return session || !foreign.empty(); }
   /// Whether its own expiry has passed at that time: of a column, when now() in whole seconds is greater.

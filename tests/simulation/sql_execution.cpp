@@ -58,7 +58,7 @@ value column_of(const std::string& key, const lock_row& row, std::string_view na
   if (name == "acquired_at_us") return row.acquired;
   if (name == "expires_at_us") return row.expires ? value(*row.expires) : value();
   if (name == "verifies") return static_cast<std::int64_t>(row.closings);
-  if (name == "verified_by") return std::int64_t{0};
+  if (name == "verified_by") return static_cast<std::int64_t>(row.verified_by);
   no_column("dlock_lock", name);
 }
 
@@ -195,6 +195,12 @@ class execution {
         const auto left = of(0);
         for (std::size_t i = 1; i + 1 < one.of.size(); i += 2) {
           if (truth(compare("=", left, of(i)))) return of(i + 1);
+        }
+        return of(one.of.size() - 1);
+      }
+      case kind::case_when: {
+        for (std::size_t i = 0; i + 1 < one.of.size(); i += 2) {
+          if (truth(of(i))) return of(i + 1);
         }
         return of(one.of.size() - 1);
       }
@@ -356,7 +362,9 @@ class execution {
       row.expires = null(to) ? std::nullopt : std::optional(number(to));
     } else if (name == "verifies") {
       row.closings = static_cast<std::uint64_t>(number(to));
-    } else if (name != "verified_by") {
+    } else if (name == "verified_by") {
+      row.verified_by = static_cast<std::uint64_t>(number(to));
+    } else {
       no_column("dlock_lock", name);
     }
   }

@@ -225,16 +225,22 @@ class reader {
     return made;
   }
   expression rest_of_case() {
-    std::vector<expression> of{sum()};
-    while (word("WHEN")) {
+    std::vector<expression> of;
+    bool whens = word("WHEN");
+    const bool searched = whens;
+    if (!searched) {
       of.push_back(sum());
+      whens = word("WHEN");
+    }
+    for (; whens; whens = word("WHEN")) {
+      of.push_back(searched ? condition() : sum());
       expect("THEN");
       of.push_back(sum());
     }
     expect("ELSE");
     of.push_back(sum());
     expect("END");
-    return made_of(kind::case_of, std::move(of));
+    return made_of(searched ? kind::case_when : kind::case_of, std::move(of));
   }
 
   // ---- statements ---------------------------------------------------------------------------------------------------

@@ -32,10 +32,11 @@ struct expression {
     subtract,
     is_null,
     is_not_null,
-    in_list,  ///< the first of `of` is looked for among the others
-    case_of,  ///< value, then pairs of value and result, then the result of ELSE
-    exists,   ///< inner
-    scalar,   ///< inner
+    in_list,    ///< the first of `of` is looked for among the others
+    case_of,    ///< value, then pairs of value and result, then the result of ELSE
+    case_when,  ///< pairs of condition and result, then the result of ELSE
+    exists,     ///< inner
+    scalar,     ///< inner
   };
   kind what = kind::null;
   std::string name{};

@@ -102,6 +102,16 @@ TEST_CASE_METHOD(tables_fixture, "simulated SQL: assignments see each other as o
   CHECK(data.locks()["k"].fence == (data.sets_in_order ? 17U : 8U));
 }
 
+TEST_CASE_METHOD(tables_fixture, "simulated SQL: a CASE of conditions", "[simulation]") {
+  for (const auto& [number, fence] : {std::pair{1, 10U}, {2, 20U}, {3, 30U}}) {
+    run("UPDATE dlock_lock SET fence = CASE WHEN :number = 1 THEN 10 WHEN :number IN (2, 4) OR 1 = 2 THEN 20 ELSE 30 "
+        "END "
+        "WHERE lock_key = :key",
+        {{"number", std::int64_t{number}}});
+    CHECK(data.locks()["k"].fence == fence);
+  }
+}
+
 TEST_CASE_METHOD(tables_fixture, "simulated SQL: what it does not know fails", "[simulation]") {
   CHECK_THROWS_AS(sql::parse("REPLACE INTO dlock_lock"), std::logic_error);
   CHECK_THROWS_AS(sql::parse("DELETE FROM dlock_member WHERE GREATEST(1, 2) = 2"), std::logic_error);

@@ -2,6 +2,7 @@
 #include "engine/machines/acquire_machine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock::engine {
 
@@ -83,6 +84,7 @@ step acquire_machine::polled(const reply& answer, instant now) {
   holder_ = answer.holder;
   overtakes_ = false;
   if (holder_.shared != membership::none) return polled_members(now);
+  has_closed_ = false;
   starvation_.polled(holder_, now);
   if (holder_.others_first && !(overtakes_ = turn_is_over(now))) return busy(now, overtakes_at_ - now, true);
   if (!holder_.holder) return again_at_once(step::take, now);
@@ -96,13 +98,19 @@ step acquire_machine::polled(const reply& answer, instant now) {
 
 /// A store may show the members at once, as a poll does.
 step acquire_machine::closed(const reply& answer, instant now) {
+  has_closed_ = true;
   return answer.holder.shared != membership::none ? polled(answer, now) : again_at_once(step::poll, now);
 }
 
 step acquire_machine::polled_members(instant now) {
+  const bool closed = holder_.shared == membership::closed;
+  const std::pair closing{holder_.fence, holder_.closing};
+  if (std::exchange(has_closed_, false) && closed) said_in_ = closing;
   if (holder_.holder && holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.holder && holder_.expired) return again_at_once(step::remove, now);
-  if (!settings_.shares && (holder_.shared == membership::open || holder_.stale)) {
+  // Each caller that waits closes the key itself, so that it stays closed when another one gives up.
+  const bool unsaid = closed && holder_.holder && said_in_ != closing && retries_.may_retry(now);
+  if (!settings_.shares && (!closed || holder_.stale || unsaid)) {
     // An attempt that does not wait must not keep readers out.
     return holder_.holder && !retries_.may_retry(now) ? busy(now, holder_.remaining, true)
                                                       : again_at_once(step::close, now);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
@@ -136,6 +138,9 @@ class acquire_machine {
   fault why_{};
   bool unknown_ = false;
   bool waits_for_holder_ = false;
+  bool has_closed_ = false;  // since the last poll
+  std::optional<std::pair<std::uint64_t, std::uint64_t>>
+      said_in_{};  // the closing in which it did so: fence and number
   step last_ = step::take;
   bool row_locked_ = false;
   bool has_paused_ = false;

@@ -111,7 +111,8 @@ key_attempt::key_attempt(engine_services& services, const lock_key& key, const l
       key_(key),
       request_(request),
       keeping_(key, request.terms, services.caps),
-      machine_(settings) {}
+      machine_(settings),
+      closer_(settings.seed) {}
 
 task<step> key_attempt::ask(flow& f, step next) { return ask(f, next, false); }
 
@@ -216,7 +217,7 @@ void key_attempt::write_statement(instant now) {
   statement_.what = statement::kind::keyed;
   if (at_ == step::close) {
     closed_ = true;
-    statement_.ask = {.action = verb::close, .resource = key_.view()};
+    statement_.ask = {.action = verb::close, .resource = key_.view(), .nonce = closer_};
     return;
   }
   if (!grants(at_)) {
@@ -381,7 +382,7 @@ task<step> key_attempt::give_back(flow& f) {
 task<void> key_attempt::reopen(flow& f) {
   closed_ = false;
   statement_.what = statement::kind::keyed;
-  statement_.ask = {.action = verb::open, .resource = key_.view()};
+  statement_.ask = {.action = verb::open, .resource = key_.view(), .nonce = closer_};
   statement_.priority = priority::frees;
   statement_.counts = false;
   statement_.queue_deadline = f.now() + undo_timeout;

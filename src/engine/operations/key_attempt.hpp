@@ -134,10 +134,11 @@ class key_attempt {
   bool no_such_row_ = false;
   bool registered_ = false;
   instant unregistered_since_{};
-  bool was_woken_ = false;  // nothing was polled since
-  bool closed_ = false;     // it has closed the key to members, and has not got it
-  bool polled_ = false;     // nothing was sent since the answer to the last poll
-  ours ours_ = ours::no;    // granted at the server, and not admitted here yet
+  bool was_woken_ = false;      // nothing was polled since
+  bool closed_ = false;         // it has closed the key to members, and has not got it
+  const std::uint64_t closer_;  // the number under which it closes
+  bool polled_ = false;         // nothing was sent since the answer to the last poll
+  ours ours_ = ours::no;        // granted at the server, and not admitted here yet
   session_pin pin_{};
   std::shared_ptr<grant> asked_{};  // the grant that is requested; it has the pin
   row_attempt row_attempt_{};       // while a grant of a row may be in no registry

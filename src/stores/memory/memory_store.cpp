@@ -27,8 +27,9 @@ struct lock_row {
   std::optional<instant> expires{};  // empty if its session keeps the lock
   membership shared = membership::none;
   std::vector<member_row> members{};
-  std::uint64_t closings = 0;  // how often it was closed to new members
-  instant closed{};            // when somebody said last that it has to be
+  std::uint64_t closings = 0;            // how often it was closed to new members
+  instant closed{};                      // when somebody said last that it has to be
+  std::vector<std::uint64_t> closers{};  // the nonces of those who said so and have not given up
 };
 
 /// What a poll shows as the holder of a key that is closed to the caller.
@@ -221,13 +222,19 @@ struct memory_store::state {
       case verb::release:
       case verb::cancel: return leave(row, q);
       case verb::close:
-        if (row.shared == membership::open) ++row.closings;
+        if (row.shared == membership::open) {
+          ++row.closings;
+          row.closers.clear();
+        }
+        std::erase(row.closers, q.nonce);
+        if (q.nonce != 0) row.closers.push_back(q.nonce);
         row.shared = membership::closed;
         row.closed = now;
         return {.result = outcome::yes};
       case verb::open:
         if (row.shared != membership::closed) return {.result = outcome::no};
-        row.shared = membership::open;
+        std::erase(row.closers, q.nonce);
+        if (row.closers.empty()) row.shared = membership::open;
         return {.result = outcome::yes};
       default: return {.result = outcome::no};
     }

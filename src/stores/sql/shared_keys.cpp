@@ -162,11 +162,17 @@ WHERE {floor.id} = 1
 {returning}
 )";
 
-// With the fence, `verifies` numbers the closings: it only grows while the row exists. In MySQL the order of the
-// assignments counts.
+// With the fence, `verifies` numbers the closings: it only grows while the row exists. `nonce` and `verified_by` name
+// the last two callers that said so and have not given up; 0: none. In MySQL the order of the assignments counts.
 constexpr const char* close_key = R"(
 UPDATE {lock}
 SET
+  {lock.verified_by} = CASE
+    WHEN {lock.session_id} = {open_id} THEN 0
+    WHEN :closer IN (0, {lock.nonce}) THEN {lock.verified_by}
+    ELSE {lock.nonce}
+  END,
+  {lock.nonce} = CASE WHEN {lock.session_id} = {open_id} OR :closer <> 0 THEN :closer ELSE {lock.nonce} END,
   {lock.verifies} = {lock.verifies} + CASE {lock.session_id} WHEN {open_id} THEN 1 ELSE 0 END,
   {lock.acquired_at_us} = {now},
   {lock.session_id} = {closed_id}
@@ -175,9 +181,19 @@ WHERE {lock.lock_key} = :key
   {only_primary}
 )";
 
+// A caller gives up. The key stays closed for the others. In MySQL the second CASE sees the new nonce.
 constexpr const char* open_closed = R"(
 UPDATE {lock}
-SET {lock.session_id} = {open_id}
+SET
+  {lock.session_id} = CASE
+    WHEN {lock.nonce} IN (0, :closer) AND {lock.verified_by} IN (0, :closer) THEN {open_id}
+    ELSE {closed_id}
+  END,
+  {lock.nonce} = CASE {lock.nonce} WHEN :closer THEN {lock.verified_by} ELSE {lock.nonce} END,
+  {lock.verified_by} = CASE
+    WHEN {lock.nonce} = :closer OR {lock.verified_by} IN (:closer, {lock.nonce}) THEN 0
+    ELSE {lock.verified_by}
+  END
 WHERE {lock.lock_key} = :key
   AND {lock.session_id} = {closed_id}
 )";
@@ -396,7 +412,7 @@ reply shared_keys::execute(sql_connection& on, const request& asked) {
       });
     case verb::pass_on: return with_table(on, [&] { return downgrade(on, asked); });
     case verb::close: return close(on, asked);
-    case verb::open: return on.change(text(open_closed, "open"), {{"key", key}});
+    case verb::open: return on.change(text(open_closed, "open"), {{"key", key}, {"closer", asked.nonce}});
     default: break;
   }
   return {.why = {.text = "no such verb for shared locks"}};
@@ -521,7 +537,7 @@ reply shared_keys::make_open(sql_connection& on, const request& asked) {
 
 /// Also shows the members, as a poll does.
 reply shared_keys::close(sql_connection& on, const request& asked) {
-  auto closed = on.change(text(close_key, "close"), {{"key", sql_bytes{asked.resource}}});
+  auto closed = on.change(text(close_key, "close"), {{"key", sql_bytes{asked.resource}}, {"closer", asked.nonce}});
   closed.fence = 0;
   if (closed.result != outcome::yes) return closed;
   reply shown{.result = outcome::yes, .statements = 0};
@@ -652,7 +668,8 @@ reply shared_keys::revoke(sql_connection& on, std::string_view key) {
 }
 
 reply shared_keys::free_idle(sql_connection& on, std::string_view key) {
-  auto answer = on.change(text(close_key, "clean up", row_wait::avoid), {{"key", sql_bytes{key}}});
+  constexpr std::uint64_t nobody = 0;
+  auto answer = on.change(text(close_key, "clean up", row_wait::avoid), {{"key", sql_bytes{key}}, {"closer", nobody}});
   if (answer.result != outcome::yes) return answer;
   state now;
   answer = read_state(on, key, now);
@@ -662,7 +679,7 @@ reply shared_keys::free_idle(sql_connection& on, std::string_view key) {
                        {{"key", sql_bytes{key}}, {"seen_fence", now.fence}, {"closing", now.closing}});
     if (answer.result == outcome::yes) return answer;
   }
-  return on.change(text(open_closed, "clean up"), {{"key", sql_bytes{key}}});
+  return on.change(text(open_closed, "clean up"), {{"key", sql_bytes{key}}, {"closer", nobody}});
 }
 
 /// Whether this program shares keys, or the first call has found that another one has. Such a program cleans them as

@@ -71,6 +71,35 @@ TEST_CASE_METHOD(service_fixture, "mode: a caller that stops waiting for the exc
   CHECK(eventually([&] { return reads(b); }));
 }
 
+TEST_CASE_METHOD(service_fixture, "mode: of two writers that wait, one gives up, and readers wait for the other") {
+  auto reading = a.locks.acquire("k", {.mode = shared});
+  std::stop_source first_gives_up;
+  const auto gives_up = [&](lock_service& locks) {
+    return std::async(std::launch::async, [&] {
+      return thrown([&] { return locks.acquire("k", {.wait = 60s, .cancel = first_gives_up.get_token()}); });
+    });
+  };
+  const auto waits = [](lock_service& locks) {
+    return std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}); });
+  };
+  const bool late = GENERATE(false, true);  // the one that gives up has closed the key first, or last
+  std::future<std::error_code> leaves;
+  std::future<lease> stays;
+  if (!late) leaves = gives_up(a.locks);
+  if (!late) REQUIRE(eventually([&] { return a.waits(); }));
+  stays = waits(b.locks);
+  REQUIRE(eventually([&] { return b.waits(); }));
+  if (late) leaves = gives_up(a.locks);
+  if (late) REQUIRE(eventually([&] { return a.waits(); }));
+  pass(50ms);  // the readers of one process share a grant that is young
+  first_gives_up.request_stop();
+  CHECK(leaves.get() == errc::cancelled);
+  for (int i = 0; i != 20; ++i) CHECK_FALSE(reads(a));
+  CHECK(stays.wait_for(0s) == std::future_status::timeout);
+  reading.release();
+  CHECK(granted(stays.get()));
+}
+
 TEST_CASE_METHOD(service_fixture, "mode: an owner that reads and asks for the exclusive lock would wait for itself") {
   const auto reading = a.locks.acquire("k", {.mode = shared});
   CHECK(a.locks.acquire("k", {.mode = shared}).reentered());

@@ -134,6 +134,54 @@ TEST_CASE_METHOD(shared_store, "share: who has seen a key closed and empty does 
   }
 }
 
+TEST_CASE_METHOD(shared_store, "share: a key that two callers have closed is open when both have given up") {
+  const auto says = [&](actor& by, verb action, std::uint64_t nonce) {
+    auto asked = by.about(action, "k");
+    asked.nonce = nonce;
+    return answer(by.run(asked));
+  };
+  REQUIRE(answer(join(a, "k")) == outcome::yes);
+  const auto first = GENERATE(11U, 12U), other = 23 - first;
+  REQUIRE(says(a, verb::close, 11) == outcome::yes);
+  REQUIRE(says(b, verb::close, 12) == outcome::yes);
+  if (GENERATE(false, true)) REQUIRE(says(a, verb::close, 11) == outcome::yes);
+  CHECK(says(a, verb::open, first) == outcome::yes);
+  CHECK(a.at("k").shared == membership::closed);
+  CHECK(answer(join(a, "k")) == outcome::no);
+  SECTION("the other one gives up as well") {
+    CHECK(says(b, verb::open, 13) == outcome::yes);  // a third one, whose closing was not heard
+    CHECK(answer(join(a, "k")) == outcome::no);
+    CHECK(says(b, verb::open, other) == outcome::yes);
+    CHECK(answer(join(a, "k")) == outcome::yes);
+    SECTION("and nothing of that is left in the next closing") {
+      REQUIRE(says(a, verb::close, 14) == outcome::yes);
+      CHECK(says(a, verb::open, 14) == outcome::yes);
+      CHECK(answer(join(a, "k")) == outcome::yes);
+    }
+  }
+  SECTION("the other one is granted the key") {
+    REQUIRE(answer(leave(a, "k", 1)) == outcome::yes);
+    REQUIRE(answer(take_closed(b, "k")) == outcome::yes);
+    CHECK(says(b, verb::open, other) == outcome::no);
+    CHECK(b.sees(b, "k"));
+  }
+}
+
+TEST_CASE_METHOD(shared_store, "share: a closing ends when the caller for whom it stays is gone") {
+  REQUIRE(answer(join(a, "k")) == outcome::yes);
+  for (const std::uint64_t nonce : {11U, 12U}) {
+    auto closes = b.about(verb::close, "k");
+    closes.nonce = nonce;
+    REQUIRE(answer(b.run(closes)) == outcome::yes);
+  }
+  auto opens = b.about(verb::open, "k");
+  opens.nonce = 12;
+  REQUIRE(answer(b.run(opens)) == outcome::yes);
+  CHECK(answer(join(a, "k")) == outcome::no);
+  fixture->pass(closed_for + 100ms);
+  CHECK(answer(join(a, "k")) == outcome::yes);
+}
+
 TEST_CASE_METHOD(shared_store,
                  "share: closing again changes nothing, and what is not shared is neither closed nor opened") {
   REQUIRE(answer(join(a, "k")) == outcome::yes);

@@ -128,6 +128,8 @@ TEST_CASE("acquire_machine: the exclusive lock of a key with members") {
   const auto no = said(outcome::no), done = said(outcome::yes);
   const auto open = members(membership::open, true), closed = members(membership::closed, true);
   const auto empty = members(membership::closed, false);
+  auto again = closed;
+  ++again.holder.closing;
   const std::vector<std::pair<std::vector<reply>, step>> table{
       {{no, open}, step::close},
       {{no, members(membership::open, false)}, step::close},
@@ -137,6 +139,12 @@ TEST_CASE("acquire_machine: the exclusive lock of a key with members") {
       {{no, open, done, closed}, step::pause},
       {{no, open, done, closed, closed}, step::pause},
       {{no, open, done, closed, members(membership::closed, true, false, false, true)}, step::close},
+      {{no, closed}, step::close},
+      {{no, closed, done, closed}, step::pause},
+      {{no, closed, done, closed, closed}, step::pause},
+      {{no, closed, done, closed, again}, step::close},
+      {{no, closed, done, closed, again, done, again, again}, step::pause},
+      {{no, empty}, step::take},
       {{no, open, done, empty}, step::take},
       {{no, open, done, empty, yes(9)}, step::granted},
       {{no, open, done, empty, no}, step::poll},
@@ -151,8 +159,9 @@ TEST_CASE("acquire_machine: the exclusive lock of a key with members") {
     CHECK(walk(m, answers) == next);
   }
   // A single attempt does not keep readers out.
-  acquire_machine busy(waits(0ms)), free(waits(0ms));
+  acquire_machine busy(waits(0ms)), free(waits(0ms)), beside(waits(0ms));
   CHECK(walk(busy, {no, open}) == step::busy);
+  CHECK(walk(beside, {no, closed}) == step::busy);
   CHECK(walk(free, {no, members(membership::open, false)}) == step::close);
 }
 

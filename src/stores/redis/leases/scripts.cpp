@@ -483,19 +483,26 @@ return false
 )";
 
 /// With the fence, `closings` numbers the times that a key was closed: it only grows while the hash exists.
+/// `closers` has the nonces of the callers that said so and have not given up, each in brackets.
 constexpr std::string_view close = R"(
-local row = redis.call('HMGET', KEYS[1], 'session', 'closings')
+local row = redis.call('HMGET', KEYS[1], 'session', 'closings', 'closers')
+local closers, caller = row[1] == CLOSED and row[3] or '', '<' .. ARGV[1] .. '>'
+if caller ~= '<0>' and not string.find(closers, caller, 1, true) then closers = closers .. caller end
 if row[1] == OPEN then
   redis.call('HSET', KEYS[1], 'session', CLOSED, 'closings', (row[2] or 0) + 1)
 elseif row[1] ~= CLOSED then
   return 0
 end
-redis.call('HSET', KEYS[1], 'closed', whole(now))
+redis.call('HSET', KEYS[1], 'closed', whole(now), 'closers', closers)
 return 1
 )";
 
 constexpr std::string_view open = R"(
-if redis.call('HGET', KEYS[1], 'session') ~= CLOSED then return 0 end
+local row = redis.call('HMGET', KEYS[1], 'session', 'closers')
+if row[1] ~= CLOSED then return 0 end
+local others = string.gsub(row[2] or '', '<' .. ARGV[1] .. '>', '')
+redis.call('HSET', KEYS[1], 'closers', others)
+if others ~= '' then return 1 end
 redis.call('HSET', KEYS[1], 'session', OPEN)
 redis.pcall('PUBLISH', KEYS[1], '')
 return 1

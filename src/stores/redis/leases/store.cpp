@@ -170,8 +170,8 @@ void lease_store::add_about_members(script_calls& to, const request& asked, std:
                      asked.resource, view(fmt::format_int(asked.fence))});
     case verb::release:
     case verb::cancel: return to.add(script::leave, 2, {members, lock, ours, view(nonce)});
-    case verb::close: return to.add(script::close, 1, {lock});
-    case verb::open: return to.add(script::open, 1, {lock});
+    case verb::close: return to.add(script::close, 1, {lock, view(nonce)});
+    case verb::open: return to.add(script::open, 1, {lock, view(nonce)});
     case verb::extend:
     case verb::reserve: return;  // nobody sends these about members
   }
