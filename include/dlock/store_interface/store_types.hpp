@@ -111,9 +111,11 @@ struct request {
   std::string_view resource{};  ///< the key's bytes, 1 to 255; must outlive the call
   id128 session{};              ///< ours
   const row_id* row = nullptr;  ///< the row that the key names, locked in place; null for a key. Must outlive the call
-  std::uint64_t nonce = 0;  ///< names this attempt of the session, never used again; release, extend: that of our grant
-  std::uint64_t fence = 0;  ///< release, extend, pass_on, reserve: that of our grant
-  std::uint64_t count = 0;  ///< reserve: how many fencing tokens
+  /// Names this attempt of the session, never used again; release, extend: that of our grant; close, open: the caller
+  /// that waits, and gives up; 0: none does.
+  std::uint64_t nonce = 0;
+  std::uint64_t fence = 0;                ///< release, extend, pass_on, reserve: that of our grant
+  std::uint64_t count = 0;                ///< reserve: how many fencing tokens
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: the requested kind
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
