@@ -3,6 +3,8 @@
 #
 # What keeps tests/ as tests/README.md describes it:
 #   - known_faults.md has each number once, and each number is the tag of a test;
+#   - no test has a semicolon in its name: CMake would take that for two tests, and set no properties of either, such as the
+#     server that it uses;
 #   - every file with test cases is built by some CMakeLists.txt, and every folder is explained;
 #   - tests/unit has no file, process or sleep.
 # Prints each offence as file:line: text; exit code 1 when there is one.
@@ -39,6 +41,14 @@ all_tests=$(find . -name '*_test.cpp' | sort | while IFS= read -r file; do test_
 while read -r number; do
   grep -qF -- "[$number]" <<<"$all_tests" || offend "known_faults.md:1: no test has the tag [$number]"
 done < <(sed -nE '/No test/!s/^- \*\*(T[0-9]+)\*\* .*/\1/p' known_faults.md)
+
+# ---- names -------------------------------------------------------------------------------------------------------
+
+while IFS= read -r file; do
+  while IFS= read -r name; do
+    offend "${file#./}:1: the name of a test has a semicolon: $name"
+  done < <(test_cases "$file" | sed -nE 's/^("[^"]*;[^"]*").*/\1/p')
+done < <(find . -name '*_test.cpp' | sort)
 
 # ---- the folders -------------------------------------------------------------------------------------------------
 

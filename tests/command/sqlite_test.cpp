@@ -223,7 +223,7 @@ TEST_CASE_METHOD(file_scene, "dlock watch: prints grants and releases, and ends 
   CHECK(changes == strings{"held", "released"});
 }
 
-TEST_CASE_METHOD(file_scene, "dlock watch: another holder is a grant; a time that runs out is 1") {
+TEST_CASE_METHOD(file_scene, "dlock watch: another holder is a grant, and a time that runs out is 1") {
   lock_service locks{url};
   auto held = locks.acquire("k");
   CHECK(does({"watch", "k", "--until", "free", "--for", "50ms", "--interval", "5ms"}).code == 1);
@@ -327,7 +327,7 @@ TEST_CASE_METHOD(file_scene,
   CHECK(program.shows(gives_back));
 }
 
-TEST_CASE_METHOD(file_scene, "dlock doctor: a healthy file is 0; each finding says what it means and what to do") {
+TEST_CASE_METHOD(file_scene, "dlock doctor: a healthy file is 0, and each finding says what it means and what to do") {
   { lock_service locks{url}; }
   const auto healthy = json({"doctor"});
   CHECK(healthy.at("ok") == true);

@@ -362,7 +362,7 @@ TEST_CASE_METHOD(held_row, "row: a release ends its renewals") {
   CHECK(store->count(verb::extend) == 1);
 }
 
-TEST_CASE_METHOD(held_row, "row: a lease that outlives its service is renewed; with the last one all ends") {
+TEST_CASE_METHOD(held_row, "row: a lease that outlives its service is renewed, and with the last one all ends") {
   CHECK(locks->close(0ms) == std::vector<std::string>{"t:1"});
   locks.reset();
   REQUIRE(live_on(held, 60s, 30s));

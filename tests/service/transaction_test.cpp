@@ -236,8 +236,8 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one of another database hold
   CHECK(seen->count(event::kind::in_transaction) == 1);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: an acquire inside one is told, with the reason; re-entry is not",
-                 "[T75]") {
+TEST_CASE_METHOD(transaction_fixture,
+                 "transaction: an acquire inside one is told, with the reason, and re-entry is not", "[T75]") {
   const auto before = locks->acquire("before");
   CHECK(seen->count(event::kind::in_transaction) == 0);
   const fake_transaction open(*store);
@@ -339,7 +339,8 @@ TEST_CASE_METHOD(in_transaction, "transaction: what was lost before is not waite
   CHECK(open.waited_for() == 0);
 }
 
-TEST_CASE_METHOD(in_transaction, "transaction: close() reports a key whose release waits; its end frees it", "[T70]") {
+TEST_CASE_METHOD(in_transaction, "transaction: close() reports a key whose release waits, and its end frees it",
+                 "[T70]") {
   hold_in(open, "k");
   CHECK(locks->close(0ms) == std::vector<std::string>{"k"});
   locks.reset();

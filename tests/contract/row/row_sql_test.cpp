@@ -411,7 +411,7 @@ std::string plain_name(const row_table& table) {
 
 }  // namespace
 
-TEST_CASE("held rows: each has its key, its id and its holder; a free row is none") {
+TEST_CASE("held rows: each has its key, its id and its holder, and a free row is none") {
   row_scene s({.id = row_id_kind::composite});
   row_actor a(s), b(s);
   const auto row = s.make(7, "it's"), other = s.make(8, "x:y"), freed = s.make(9, "z");

@@ -699,7 +699,8 @@ TEST_CASE("sqlite wake: two processes hand a key over, and the death of either b
 }
 
 TEST_CASE(
-    "sqlite wake: processes get a key in the order in which they began to wait; the dead and the stopped delay few") {
+    "sqlite wake: processes get a key in the order in which they began to wait, and the dead and the stopped delay "
+    "few") {
   sqlite_file_fixture fixture;
   int go[2];
   REQUIRE(::pipe(go) == 0);
