@@ -32,9 +32,8 @@ constexpr named_part member_texts[] = {
      "{lock.expires_at_us} = {never}{unverified}"},
     {"gone", "NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)"},
     {"empty", "NOT EXISTS (SELECT 1 FROM {member} m WHERE m.{member.lock_key} = :key)"},
-    {"mine",
-     "{member.lock_key} = :key AND {member.session_id} = :session AND {member.nonce} = :nonce "
-     "AND {member.fence} = :fence"},
+    {"own", "{member.lock_key} = :key AND {member.session_id} = :session AND {member.nonce} = :nonce"},
+    {"mine", "{own} AND {member.fence} = :fence"},
     {"as_closed", "{lock.session_id} = {closed_id} AND {lock.fence} = :seen_fence AND {lock.verifies} = :closing"},
 };
 
@@ -93,24 +92,18 @@ WHERE {lock.lock_key} = :key
 
 constexpr const char* leave = R"(
 DELETE FROM {member}
-WHERE {member.lock_key} = :key
-  AND {member.session_id} = :session
-  AND {member.nonce} = :nonce
+WHERE {own}
 )";
 
 constexpr const char* leave_alone = R"(
 DELETE FROM {member}
-WHERE {member.lock_key} = :key
-  AND {member.session_id} = :session
-  AND {member.nonce} = :nonce
+WHERE {own}
   AND {nobody_waits}
 )";
 
 constexpr const char* leave_and_find_waiter = R"(
 DELETE FROM {member}
-WHERE {member.lock_key} = :key
-  AND {member.session_id} = :session
-  AND {member.nonce} = :nonce
+WHERE {own}
   AND {finds_waiter}
 )";
 
@@ -668,8 +661,9 @@ reply shared_keys::revoke(sql_connection& on, std::string_view key) {
 }
 
 reply shared_keys::free_idle(sql_connection& on, std::string_view key) {
-  constexpr std::uint64_t nobody = 0;
-  auto answer = on.change(text(close_key, "clean up", row_wait::avoid), {{"key", sql_bytes{key}}, {"closer", nobody}});
+  constexpr std::uint64_t no_caller = 0;
+  auto answer =
+      on.change(text(close_key, "clean up", row_wait::avoid), {{"key", sql_bytes{key}}, {"closer", no_caller}});
   if (answer.result != outcome::yes) return answer;
   state now;
   answer = read_state(on, key, now);
@@ -679,7 +673,7 @@ reply shared_keys::free_idle(sql_connection& on, std::string_view key) {
                        {{"key", sql_bytes{key}}, {"seen_fence", now.fence}, {"closing", now.closing}});
     if (answer.result == outcome::yes) return answer;
   }
-  return on.change(text(open_closed, "clean up"), {{"key", sql_bytes{key}}, {"closer", nobody}});
+  return on.change(text(open_closed, "clean up"), {{"key", sql_bytes{key}}, {"closer", no_caller}});
 }
 
 /// Whether this program shares keys, or the first call has found that another one has. Such a program cleans them as

@@ -36,7 +36,7 @@ class waiters_for_members {
   void wake_behind(lease_connection& by, parked::waiter_table& table, std::string_view key,
                    reply& answer) const noexcept;
 
-  /// What the last leave of the key found, so that the next one does not ask first whether there is a waiter.
+  /// Which waiter the last leave of the key found, so that the next leave does not ask first whether there is one.
   found_waiter expects(std::string_view key) const noexcept {
     const auto noted = place_of(key).load(std::memory_order_relaxed);
     return noted / 4 == hash(key) ? static_cast<found_waiter>(noted % 4) : found_waiter::none;

@@ -39,7 +39,7 @@ constexpr sql::named_part words[] = {
      "LIMIT 1), 9223372036854775807))) IS NOT NULL"},
     {"and_held", ", w.{waiter.held}"},
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
-    // Who began to wait earlier, in their order.
+    // The beginnings of earlier waits for the key, in their order.
     {"earlier",
      "SELECT e.{waiter.since_us} FROM {waiter} e "
      "WHERE e.{waiter.lock_key} = w.{waiter.lock_key} AND e.{waiter.since_us} < w.{waiter.since_us} "

@@ -100,7 +100,7 @@ bool mysql_store::wakes_for_members(native& with) {
   return table.can_read(with) && table.can_wake(with);
 }
 
-/// One statement if nobody waits, and two if somebody does, as last time. A DELETE can't return a number, but it can
+/// One statement if no process waits, and two if one does, as last time. A DELETE can't return a number, but it can
 /// depend on there being no waiter, or leave the number to the KILL.
 reply mysql_store::leave_and_wake(native& with, const request& asked) {
   auto& table = tables_.waiters.table();

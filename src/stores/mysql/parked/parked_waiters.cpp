@@ -238,8 +238,7 @@ void parked_waiters::inform_new() {
 /// `lacks_table`: the waiter table does not fit, which has been reported.
 bool parked_waiters::failed(const fault& why, bool lacks_table) {
   if (lacks_table) note_said(why.text);  // a release may have reported it before
-  // A new connection would not help.
-  if (!why.connection && !why.transient && !why.contended) return give_up(why.text);
+  if (lasts(why)) return give_up(why.text);
   return false;
 }
 

@@ -156,7 +156,7 @@ bool waiter_table::note_unreadable(mysql_connection& by, const fault& why) {
 }
 
 bool waiter_table::keeps_failing(mysql_connection& by, const reply& said) {
-  if (said.result != outcome::failed || said.why.connection || said.why.transient || said.why.contended) return false;
+  if (said.result != outcome::failed || !lasts(said.why)) return false;
   note_unreadable(by, said.why);
   return true;
 }

@@ -65,6 +65,9 @@ void add_waiter_names(sql::table_names& to);
 /// `look` is the store's.
 waiter_sql make_waiter_sql(const sql::table_names& names, const char* look);
 
+/// Whether a statement that failed so would fail again, also on a new connection.
+inline bool lasts(const fault& why) noexcept { return !why.connection && !why.transient && !why.contended; }
+
 /// Handles the rows of waiters on connections that are not parked: a release wakes the first waiter. It takes no lock
 /// that is held while a listener is notified. Thread safety: all functions from any thread.
 class waiter_table {
