@@ -59,7 +59,7 @@ class lock_service : public once_calls, private detail::wrong_calls {
   /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once if
   /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait, or
   /// as soon as acquire() would throw lock_deadlock.
-  /// Errors: as acquire(), without lock_timeout; lock_deadlock only if this owner would wait for its own shared lock.
+  /// Errors: as acquire(), without lock_timeout; lock_deadlock only for a wait for itself (docs/shared.md).
   /// Cost: one round trip if free, two if busy.
   lease try_acquire(const lock_key& key, const lock_options& options = {});
 
