@@ -325,8 +325,8 @@ reply simulated_store::waited_for(connection& on, std::span<const request> keys,
   auto found = std::make_shared<std::vector<bool>>();
   std::vector<std::string> names;
   for (const auto& each : keys) names.emplace_back(each.resource);
-  auto made = ask(on, [this, found, names, own = subscriber_->connection()](moment) {
-    for (const auto& each : names) found->push_back(by_.to().waiters.first(each, own) != 0);
+  auto made = ask(on, [found, names, own = subscriber_->connection()](network& by, moment) {
+    for (const auto& each : names) found->push_back(by.to().waiters.first(each, own) != 0);
     reply answer;
     answer.result = outcome::yes;
     return answer;
@@ -444,16 +444,17 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
 }
 
 unsigned simulated_store::wake(connection& on, std::uint64_t wake_id) {
-  const auto said = ask(on, [&to = by_.to(), wake_id](moment) {
+  const auto said = ask(on, [wake_id](network& by, moment) {
     reply made;
-    made.result = to.waiters.ring(wake_id) ? outcome::yes : outcome::no;
+    made.result = by.to().waiters.ring(wake_id) ? outcome::yes : outcome::no;
     return made;
   });
   return said.result == outcome::yes ? 1 : 0;
 }
 
 void simulated_store::ring(connection& on, const id128& holder) {
-  ask(on, [&to = by_.to(), bell = std::string(linger_bell(holder).view()), own = subscriber_->connection()](moment) {
+  ask(on, [bell = std::string(linger_bell(holder).view()), own = subscriber_->connection()](network& by, moment) {
+    auto& to = by.to();
     if (const auto first = to.waiters.first(bell, own); first != 0) to.waiters.ring(first);
     reply made;
     made.result = outcome::yes;
@@ -463,7 +464,6 @@ void simulated_store::ring(connection& on, const id128& holder) {
 
 bool simulated_store::others_first(connection& on, const request& asked, std::uint64_t fence,
                                    std::optional<waiter_table::row> first) {
-  auto& to = by_.to();
   const std::string key(asked.resource);
   while (first) {
     if (!by_.how().passes_over() || !turns_->is_over(key, fence, *first, process_.now())) {
@@ -471,14 +471,15 @@ bool simulated_store::others_first(connection& on, const request& asked, std::ui
       return true;
     }
     const auto next = std::make_shared<std::optional<waiter_table::row>>();
-    const auto done =
-        ask(on, [&to, key, fence, next, first, registered = asked.registered, own = subscriber_->connection()](moment) {
-          to.pass_over(key, *first, fence);
-          *next = to.waiters.first_of_others(key, own, registered);
-          reply made;
-          made.result = outcome::yes;
-          return made;
-        });
+    const auto done = ask(on, [key, fence, next, first, registered = asked.registered, own = subscriber_->connection()](
+                                  network& by, moment) {
+      auto& to = by.to();
+      to.pass_over(key, *first, fence);
+      *next = to.waiters.first_of_others(key, own, registered);
+      reply made;
+      made.result = outcome::yes;
+      return made;
+    });
     if (done.result != outcome::yes) return true;
     first = *next;
   }
@@ -499,26 +500,26 @@ reply simulated_store::session(connection& on, session_verb action, const sessio
   return std::move(sent->answers.front());
 }
 
-reply simulated_store::ask(connection& on, std::function<reply(moment)> what) {
+reply simulated_store::ask(connection& on, std::function<reply(network&, moment)> what) {
   auto& with = static_cast<simulated_connection&>(on);
   if (!with.usable()) return answer_of(outcome::failed, broken());
   auto sent = by_.take_job();
   sent->what = job::kind::other;
-  sent->other = std::move(what);
+  sent->other = [&by = by_, what = std::move(what)](moment clock) { return what(by, clock); };
   sent->answers.resize(1);
   if (!with.execute(sent)) return answer_of(outcome::unknown, broken());
   return std::move(sent->answers.front());
 }
 
 bool simulated_store::terminate(connection& on, const connection_identity& lost) noexcept {
-  const auto done = ask(on, [this, lost](moment) {
-    auto& to = by_.to();
+  const auto done = ask(on, [lost](network& by, moment) {
+    auto& to = by.to();
     reply made;
     made.result = outcome::yes;
     if (to.name() != lost.server) {
       made.result = outcome::no;  // nobody knows what it does there
     } else if (to.incarnation() == lost.incarnation && to.data.wrong != mistake::terminate_lies) {
-      if (by_.hits(hazard::ghosts, 50'000)) made.result = outcome::no;
+      if (by.hits(hazard::ghosts, 50'000)) made.result = outcome::no;
       if (made.result == outcome::yes) to.kill(lost.id);
     }
     return made;
@@ -530,8 +531,8 @@ bool simulated_store::terminate(connection& on, const connection_identity& lost)
 
 reply simulated_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   auto info = std::make_shared<std::optional<holder_info>>();
-  auto made = ask(on, [this, info, text = std::string(key.resource)](moment clock) {
-    *info = by_.to().data.describe(text, clock);
+  auto made = ask(on, [info, text = std::string(key.resource)](network& by, moment clock) {
+    *info = by.to().data.describe(text, clock);
     reply answer;
     answer.result = outcome::yes;
     return answer;
@@ -549,11 +550,11 @@ reply simulated_store::name_members(connection& on, std::vector<holder_info>& fo
 reply simulated_store::list(connection& on, std::string_view after, std::size_t limit,
                             std::vector<holder_info>& found) noexcept {
   auto all = std::make_shared<std::vector<holder_info>>();
-  auto made = ask(on, [this, all, from = std::string(after), limit](moment clock) {
-    const auto& rows = by_.to().data.locks();
+  auto made = ask(on, [all, from = std::string(after), limit](network& by, moment clock) {
+    const auto& rows = by.to().data.locks();
     for (auto at = rows.upper_bound(from); at != rows.end() && all->size() < limit; ++at) {
       if (at->second.of_table) continue;
-      if (auto info = by_.to().data.describe(at->first, clock)) all->push_back(*info);
+      if (auto info = by.to().data.describe(at->first, clock)) all->push_back(*info);
     }
     reply answer;
     answer.result = outcome::yes;
@@ -566,9 +567,9 @@ reply simulated_store::list(connection& on, std::string_view after, std::size_t 
 }
 
 reply simulated_store::revoke(connection& on, const request& key) noexcept {
-  auto made = ask(on, [this, text = std::string(key.resource)](moment) {
+  auto made = ask(on, [text = std::string(key.resource)](network& by, moment) {
     reply answer;
-    answer.result = by_.to().data.revoke(text) ? outcome::yes : outcome::no;
+    answer.result = by.to().data.revoke(text) ? outcome::yes : outcome::no;
     return answer;
   });
   if (shared_ == nullptr || made.result != outcome::no) return made;
@@ -577,10 +578,10 @@ reply simulated_store::revoke(connection& on, const request& key) noexcept {
 }
 
 reply simulated_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
-  auto made = ask(on, [this, idle, limit](moment clock) {
+  auto made = ask(on, [idle, limit](network& by, moment clock) {
     reply answer;
     answer.result = outcome::yes;
-    answer.fence = by_.to().data.cleanup(idle.count(), limit, clock);
+    answer.fence = by.to().data.cleanup(idle.count(), limit, clock);
     return answer;
   });
   if (shared_ == nullptr || made.result != outcome::yes) return made;
@@ -608,8 +609,8 @@ verification simulated_store::release_of(const request& grant) const {
 
 reply simulated_store::blocker(connection& on, const request& key, connection_identity& out) noexcept {
   auto found = std::make_shared<connection_identity>();
-  auto made = ask(on, [this, found, text = std::string(key.resource)](moment) {
-    auto& to = by_.to();
+  auto made = ask(on, [found, text = std::string(key.resource)](network& by, moment) {
+    auto& to = by.to();
     reply answer;
     const auto id = to.verifier_of(text);
     answer.result = id != 0 ? outcome::yes : outcome::no;

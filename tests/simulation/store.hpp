@@ -121,7 +121,8 @@ class simulated_store final : public store,
 
  private:
   friend class sql_connection_of_store;
-  reply ask(connection& on, std::function<reply(moment)> what);
+  /// The statement may run when the store and its process are no more, so `what` must not refer to them.
+  reply ask(connection& on, std::function<reply(network&, moment)> what);
   /// Puts the members of a key in the place of what its row names.
   reply name_members(connection& on, std::vector<holder_info>& found, const reply& before);
   /// Sends SQL.
