@@ -249,7 +249,8 @@ void registered_waiters::park() {
         });
         return 0;
       },
-      [this](int) {
+      [this, sleep](int) {
+        if (sleep == sleep_over_) return;  // a process that stood still may hear of the end first
         sleeps_ = new_sleep_ = true;
         look_at_ = 0;
       });
@@ -272,6 +273,7 @@ void registered_waiters::sleep_ends(bool rung) {
   at_client(
       [this, id = connection_, rung, sleep = sleeps_begun_] {
         if (id != connection_ || sleep != sleeps_begun_) return;
+        sleep_over_ = sleep;
         sleeps_ = false;
         if (rung) {
           killed_ = true;

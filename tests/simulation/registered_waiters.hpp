@@ -110,6 +110,7 @@ class registered_waiters final : public subscriber {
   bool killed_ = false;
   bool has_wake_id_ = false;
   std::uint64_t sleeps_begun_ = 0;
+  std::uint64_t sleep_over_ = 0;
   moment next_try_ = 0;
   moment look_at_ = 0;
   moment second_look_at_ = never;
