@@ -7,6 +7,7 @@
 #include <odb/exception.hxx>
 #include <odb/transaction.hxx>
 
+#include "dlock/fenced.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/detail/annotated.hpp"
 #include "dlock/odb/lock_row.hpp"
@@ -103,6 +104,46 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that was forced and taken over i
   CHECK_THROWS_AS(mine.verify(t), lock_lost);
   must_be_over(*this, t, 2);
   CHECK(seen(1) == 90);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: each lease of a key that lingers matches, and a gate passes its token",
+                 "[T71]") {
+  constexpr lock_options keeps{.ttl = 5s, .linger = 5s};
+  fence_gate gate;
+  std::uint64_t last = 0, passed = 0;
+  // More than the first range of tokens.
+  for (std::int64_t i = 1; i != 41; ++i) {
+    auto mine = locks.acquire("wallet:1", keeps);
+    CHECK(mine.fencing_token() > last);
+    last = mine.fencing_token();
+    odb::transaction t(begin(*bank));
+    mine.verify(t);
+    write(*bank, 1, balance - i, last);
+    t.commit();
+    gate.require("wallet:1", last, [&] { passed = last; });
+    mine.release();
+  }
+  CHECK(seen(1) == balance - 40);
+  CHECK(passed == last);
+  CHECK(others.holder("wallet:1").value_or(holder_info{}).lingers);
+  const auto theirs = take_elsewhere("wallet:1");
+  CHECK(theirs.fencing_token() > last);
+  gate.require("wallet:1", theirs.fencing_token(), [&] { passed = theirs.fencing_token(); });
+  CHECK_THROWS_AS(gate.require("wallet:1", last, [&] { passed = 0; }), stale_fence);
+  CHECK(passed == theirs.fencing_token());
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease of a key that lingers is refused once another process has the key") {
+  constexpr lock_options keeps{.ttl = 1s, .linger = 1s};
+  slow.acquire("wallet:1", keeps).release();
+  auto mine = slow.acquire("wallet:1", keeps);  // of the tokens that this process has reserved
+  REQUIRE(others.force_release("wallet:1"));
+  const auto theirs = take_elsewhere("wallet:1");
+  CHECK(theirs.fencing_token() > mine.fencing_token());
+  odb::transaction t(begin(*bank));
+  write(*bank, 2, 666);
+  CHECK_THROWS_AS(mine.verify(t), lock_lost);
+  must_be_over(*this, t, 2);
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease that its own clock calls lost is refused without asking") {
