@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <fmt/format.h>
+
 #include "contract/schema/schema_contract.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/sql_file.hpp"
@@ -47,9 +49,10 @@ class mysql_tables final : public tables_fixture {
  private:
   const mysql_fixture tables_{};
   raw_mysql owner_{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
-  const std::string count_ =
-      "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND table_name LIKE '" +
-      tables_.prefix() + "%";
+  // Without LIKE, for which the '_' of a prefix is any character: t17_1_ would count the tables of t1731_ as well.
+  const std::string count_ = fmt::format(
+      "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND LEFT(table_name, {})='{}",
+      tables_.prefix().size(), tables_.prefix());
 };
 
 }  // namespace
