@@ -128,8 +128,12 @@ std::size_t missing_keys::size() const {
 bool published_releases::add(std::string_view key, std::string_view value) {
   const base::lock_guard lock(mutex_);
   auto& last = last_[std::string(key)];
-  if (last.masters == 0 || last.value != value) last = {std::string(value), 0};
-  return ++last.masters == quorum_;
+  auto found = std::find_if(last.begin(), last.end(), [&](const auto& each) { return each.value == value; });
+  if (found == last.end()) {
+    if (last.size() == most_values) last.pop_back();
+    found = last.insert(last.begin(), {std::string(value), 0});
+  }
+  return ++found->masters == quorum_;
 }
 
 void published_releases::forget(std::string_view key) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <span>
@@ -86,7 +87,7 @@ class missing_keys {
   std::size_t cleanup_cursor_ DLOCK_GUARDED_BY(mutex_) = 0;  ///< the size at which ended leases are removed
 };
 
-/// The masters that have published that they deleted a key. Thread-safe.
+/// How many masters have published that they deleted a key. Thread-safe.
 class published_releases {
  public:
   explicit published_releases(std::size_t quorum) noexcept : quorum_(quorum) {}
@@ -96,6 +97,9 @@ class published_releases {
   void forget(std::string_view key);
 
  private:
+  /// Between the first and the last master's message about one value, others may publish later values, or earlier ones
+  /// if they are slow.
+  static constexpr std::size_t most_values = 16;
   struct entry {
     std::string value{};
     std::size_t masters = 0;
@@ -103,7 +107,8 @@ class published_releases {
 
   const std::size_t quorum_;
   base::mutex mutex_;
-  std::map<std::string, entry, std::less<>> last_ DLOCK_GUARDED_BY(mutex_){};
+  /// The last values of each key, the newest first.
+  std::map<std::string, std::deque<entry>, std::less<>> last_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::stores::redis::redlock
