@@ -21,7 +21,7 @@ std::string with_wake(std::string url, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE_METHOD(one_actor, "wake: a release wakes a waiter of another process, and nobody where nobody waits") {
+TEST_CASE_METHOD(two_actors, "wake: a release wakes a waiter of another process, and nobody where nobody waits") {
   const auto waiting = [&] {
     waiter_overview found;
     REQUIRE(answer(a.store->admin()->waiters(*a.connection, "k", 10, found)) == outcome::yes);
@@ -30,10 +30,13 @@ TEST_CASE_METHOD(one_actor, "wake: a release wakes a waiter of another process, 
   unsigned woken = 7;
   auto fence = release_and_take(a, a.acquire("k"), woken);
   CHECK(woken == 0);
-  waiting_store waiter(*fixture);
+  waiting_store waiter(b.store);
   REQUIRE(waiter.works());
   REQUIRE(waiting() == 1);
   for (int i = 0; i != 20; ++i) {
+    CAPTURE(i);
+    // As a service does that was woken. By what it sees the store knows a release that comes before the next sleep.
+    REQUIRE(b.sees_held("k"));
     const int before = waiter.listener.yes;
     // Between two sleeps it is not to be woken, and looks at the key before the next.
     REQUIRE(eventually([&] {
