@@ -319,7 +319,8 @@ TEST_CASE_METHOD(waiting_fixture,
   CHECK(events->count(event::kind::waiters_poll) == 0);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter is woken when a majority has published the same release, and once") {
+TEST_CASE_METHOD(waiting_fixture,
+                 "redlock: a waiter is woken when a majority has published the same release, and once") {
   const auto locks = open_store(url());
   counting_listener waits;
   locks->watch("k", id128::random(), waits);
