@@ -14,12 +14,13 @@
 
 namespace dlock::bench {
 
-/// A connection to the private server, without the library.
+/// A connection to a private server, without the library. `socket`: the environment variable that names its socket.
 class raw_database {
  public:
-  explicit raw_database(const store_url& at) : my_(mysql_init(nullptr)) {
+  explicit raw_database(const store_url& at, const char* socket = "DLOCK_TEST_MYSQL_SOCKET")
+      : my_(mysql_init(nullptr)) {
     check(mysql_real_connect(my_, nullptr, at.user.c_str(), at.password.c_str(), at.path.c_str(), 0,
-                             need_env("DLOCK_TEST_MYSQL_SOCKET").c_str(), CLIENT_FOUND_ROWS) != nullptr);
+                             need_env(socket).c_str(), CLIENT_FOUND_ROWS) != nullptr);
   }
   ~raw_database() { mysql_close(my_); }
   raw_database(const raw_database&) = delete;

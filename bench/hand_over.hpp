@@ -152,6 +152,36 @@ inline std::vector<double> by_dlock(const std::string& url, std::chrono::millise
                   [](dlock::lock_service& locks) { return locks.acquire("hand-over", {.wait = 30s}); });
 }
 
+/// Each of two processes makes a lock that it takes and releases by hand, and holds it in turn for `hold`.
+template <class Make>
+std::vector<double> by_hands(std::chrono::milliseconds hold, std::chrono::milliseconds time, Make make) {
+  const shared_board shared;
+  in_processes(2, *shared, time, [&](int me) {
+    auto lock = make(me);
+    while (!shared->over) {
+      lock->take();
+      note_taken(*shared, me);
+      std::this_thread::sleep_for(hold);
+      note_release(*shared, me);
+      lock->release();
+      std::this_thread::sleep_for(1ms);  // the other one has it now
+    }
+  });
+  return took(*shared);
+}
+
+/// dlock beside the same by hand: medians and 99th percentiles.
+inline void compare_hand_overs(const std::string& name, const std::vector<double>& ours,
+                               const std::vector<double>& by_hand) {
+  for (const double share : {0.5, 0.99}) {
+    const auto at = fmt::format("{} p{:g}", name, 100 * share);
+    const auto mine = percentile(ours, share), raw = percentile(by_hand, share);
+    fmt::print("hand-over, {}: dlock {:7.0f} us ({} times)   by hand {:7.0f} us ({} times)   x {:.2f}\n", at, mine,
+               ours.size(), raw, by_hand.size(), mine / raw);
+    figures::add("hand-over between two processes, " + at + ", of the same by hand", "ratio", {mine / raw});
+  }
+}
+
 /// The same with three keys at once.
 inline std::vector<double> of_several_keys(const std::string& url, std::chrono::milliseconds time) {
   return by_dlock(url, long_hold, time, [](dlock::lock_service& locks) {

@@ -3,9 +3,12 @@
 // that it can take with these means (a hand-over of GET_LOCK, and two durable updates); what those send who wait; and
 // processes that wait for each other.
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "by_hand.hpp"
@@ -19,27 +22,43 @@ namespace {
 using namespace std::chrono_literals;
 using namespace dlock::bench;
 
-std::vector<double> by_get_lock(const dlock::store_url& at, std::chrono::milliseconds hold,
-                                std::chrono::milliseconds time) {
-  const shared_board shared;
-  in_processes(2, *shared, time, [&](int me) {
-    raw_database raw(at);
-    while (!shared->over) {
-      raw.one("select get_lock('hand-over', 30)");
-      note_taken(*shared, me);
-      std::this_thread::sleep_for(hold);
-      note_release(*shared, me);
-      raw.one("select release_lock('hand-over')");
-      std::this_thread::sleep_for(1ms);  // the other one has it now
-    }
+struct database {
+  std::string name;  ///< in figures; empty: the first one's
+  dlock::store_url at;
+  const char* socket = "DLOCK_TEST_MYSQL_SOCKET";
+
+  std::string url(const std::string& more = {}) const { return dlock::bench::by_socket(at, socket) + more; }
+  raw_database raw() const { return raw_database(at, socket); }
+};
+
+/// Two statements, of which the first waits.
+class waiting_statements : raw_database {
+ public:
+  waiting_statements(const database& on, const std::string& before, std::string take, std::string release)
+      : raw_database(on.at, on.socket), take_(std::move(take)), release_(std::move(release)) {
+    run(before);
+  }
+  void take() { one(take_); }
+  void release() {
+    if (release_ == "commit") return run(release_);
+    one(release_);
+  }
+
+ private:
+  const std::string take_, release_;
+};
+
+std::vector<double> by_get_lock(const database& on, std::chrono::milliseconds hold, std::chrono::milliseconds time) {
+  return by_hands(hold, time, [&](int) {
+    return std::make_unique<waiting_statements>(on, "do 0", "select get_lock('hand-over', 30)",
+                                                "select release_lock('hand-over')");
   });
-  return took(*shared);
 }
 
 /// A row whose update is durable when it returns.
 class durable_row {
  public:
-  explicit durable_row(const dlock::store_url& at) : raw_(at) {
+  explicit durable_row(const database& on) : raw_(on.raw()) {
     raw_.run("create table if not exists bench_update (id int primary key, n int not null) engine=InnoDB");
     raw_.run("replace into bench_update values (1, 0)");
   }
@@ -59,8 +78,8 @@ class durable_row {
 };
 
 /// Each after a pause, as those of a hand-over are: a disk that was idle is slower than a busy one.
-std::vector<double> durable_updates(const dlock::store_url& at, std::chrono::milliseconds pause, int times) {
-  durable_row row(at);
+std::vector<double> durable_updates(const database& on, std::chrono::milliseconds pause, int times) {
+  durable_row row(on);
   std::vector<double> each;
   for (int i = 0; i != times; ++i) {
     std::this_thread::sleep_for(pause);
@@ -69,34 +88,59 @@ std::vector<double> durable_updates(const dlock::store_url& at, std::chrono::mil
   return each;
 }
 
-void hand_over(const dlock::store_url& at) {
-  const auto url = dlock::bench::by_socket(at);
+void hand_over(const database& on) {
+  const auto url = on.url();
   std::vector<double> ours, several, off, get_lock, update;
   for (int round = 0; round != 3; ++round) {
     append(ours, by_dlock(url, long_hold, 8s));
     append(several, of_several_keys(url, 4s));
-    append(get_lock, by_get_lock(at, 20ms, 2s));
-    append(update, durable_updates(at, long_hold, 40));
+    append(get_lock, by_get_lock(on, 20ms, 2s));
+    append(update, durable_updates(on, long_hold, 40));
     append(off, by_dlock(url + "&wake=off", long_hold, 4s));
   }
   const auto floor = [&](double share) { return percentile(get_lock, share) + 2 * percentile(update, share); };
   for (const double share : {0.5, 0.99}) {
     const auto name = fmt::format("p{:g}", 100 * share);
     fmt::print(
-        "hand-over {}: dlock {:7.0f} us ({} times), of three keys {:7.0f} us   wake=off {:7.0f} us   GET_LOCK {:5.0f} "
+        "hand-over{} {}: dlock {:7.0f} us ({} times), of three keys {:7.0f} us   wake=off {:7.0f} us   GET_LOCK "
+        "{:5.0f} "
         "us + 2 updates of {:5.0f} "
         "us   of that sum {:.2f}\n",
-        name, percentile(ours, share), ours.size(), percentile(several, share), percentile(off, share),
+        on.name, name, percentile(ours, share), ours.size(), percentile(several, share), percentile(off, share),
         percentile(get_lock, share), percentile(update, share), percentile(ours, share) / floor(share));
-    figures::add("hand-over between two processes, " + name + ", of GET_LOCK and two durable updates", "ratio",
-                 {percentile(ours, share) / floor(share)});
+    figures::add("hand-over between two processes" + on.name + ", " + name + ", of GET_LOCK and two durable updates",
+                 "ratio", {percentile(ours, share) / floor(share)});
   }
 }
 
+/// Locks that a connection has, beside the same statements.
+void hand_over_by_connections(const database& on) {
+  auto tables = on.raw();
+  tables.run("drop table if exists bench_rows");
+  tables.run(
+      "create table bench_rows (id bigint not null auto_increment primary key, resource varchar(64) not null unique) "
+      "engine=InnoDB charset=utf8mb4");
+  tables.run("insert into bench_rows (resource) values ('hand-over')");
+  std::vector<double> named, get_lock, row, for_update;
+  for (int round = 0; round != 3; ++round) {
+    append(named, by_dlock(on.url("&scheme=named_lock"), long_hold, 8s));
+    append(get_lock, by_get_lock(on, long_hold, 8s));
+    append(row, by_dlock(on.url("&scheme=for_update&table=bench_rows"), long_hold, 8s));
+    append(for_update, by_hands(long_hold, 8s, [&](int) {
+             return std::make_unique<waiting_statements>(
+                 on, "set autocommit = 0", "select id from bench_rows where resource = 'hand-over' for update",
+                 "commit");
+           }));
+  }
+  compare_hand_overs("named_lock" + on.name, named, get_lock);
+  compare_hand_overs("for_update" + on.name, row, for_update);
+  tables.run("drop table bench_rows");
+}
+
 /// Threads of one process that want the same key all the time, beside one connection that only writes.
-void hand_over_in_a_process(const dlock::store_url& at, int threads) {
-  dlock::lock_service locks{dlock::bench::by_socket(at)};
-  durable_row row(at);
+void hand_over_in_a_process(const database& on, int threads) {
+  dlock::lock_service locks{on.url()};
+  durable_row row(on);
   std::vector<double> ours, updates, ratios;
   for (int round = 0; round != 9; ++round) {
     updates.push_back(per_second(1, 400ms, [&](int) { row.update(); }));
@@ -111,13 +155,13 @@ void hand_over_in_a_process(const dlock::store_url& at, int threads) {
 }
 
 /// 8 processes with 32 waiters each, on one key that is held all the time.
-void waiting(const dlock::store_url& at, const std::string& more) {
-  const auto url = dlock::bench::by_socket(at) + more;
+void waiting(const database& on, const std::string& more) {
+  const auto url = on.url(more);
   const shared_board shared;
   dlock::lock_service holder{url};
   const auto held = holder.acquire("held");
   double rate = 0;
-  raw_database raw(at);
+  auto raw = on.raw();
   in_waiting_processes(8, *shared, url, "held", [&] {
     const auto sent = [&] { return std::stod(raw.status("Questions")); };
     std::this_thread::sleep_for(5s);
@@ -132,13 +176,19 @@ void waiting(const dlock::store_url& at, const std::string& more) {
 }  // namespace
 
 int main() {
-  const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
-  { dlock::lock_service makes_the_tables{dlock::bench::by_socket(at)}; }
-  hand_over(at);
-  for (const int threads : {2, 8, 64}) hand_over_in_a_process(at, threads);
-  waiting(at, "");
-  waiting(at, "&wake=off");
-  cycles(dlock::bench::by_socket(at), "");
-  no_cycles(dlock::bench::by_socket(at), "");
+  const database first{"", dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"))};
+  std::vector<database> all{first};
+  if (const char* const mysql9 = std::getenv("DLOCK_TEST_MYSQL9_OWNER_URL"))
+    all.push_back({" on MySQL 9", dlock::store_url::parse(mysql9), "DLOCK_TEST_MYSQL9_SOCKET"});
+  for (const auto& on : all) {
+    { dlock::lock_service makes_the_tables{on.url()}; }
+    hand_over(on);
+    hand_over_by_connections(on);
+  }
+  for (const int threads : {2, 8, 64}) hand_over_in_a_process(first, threads);
+  waiting(first, "");
+  waiting(first, "&wake=off");
+  cycles(first.url(), "");
+  no_cycles(first.url(), "");
   return figures::exit_code();
 }

@@ -21,6 +21,12 @@ class raw_connection {
   }
 
  protected:
+  /// Waits for what the server sends of its own accord.
+  void hear() {
+    void* message = nullptr;
+    if (redisGetReply(context_.get(), &message) != REDIS_OK) throw std::runtime_error("no message");
+    freeReplyObject(message);
+  }
   std::string load(std::string_view script) { return ask({"SCRIPT", "LOAD", script}); }
   std::string next() { return std::to_string(++attempt_); }
   std::string ask(std::initializer_list<std::string_view> words) {
@@ -73,6 +79,40 @@ class set_nx : raw_connection {
   std::string value_{};
   const std::string hash_ =
       load("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end");
+};
+
+/// A channel to which it has subscribed.
+class heard_channel : raw_connection {
+ public:
+  heard_channel(const std::string& socket, std::string_view name) : raw_connection(socket) { ask({"SUBSCRIBE", name}); }
+  using raw_connection::hear;
+};
+
+/// The same pair, whose release publishes that the key is free; who waits tries again when it hears that.
+class published_set_nx : raw_connection {
+ public:
+  published_set_nx(const std::string& socket, std::string owner)
+      : raw_connection(socket), owner_(std::move(owner)), frees_(socket, channel) {}
+
+  void take() {
+    for (;;) {
+      value_ = owner_ + next();
+      if (ask({"SET", key, value_, "NX", "PX", "30000"}) == "OK") return;
+      frees_.hear();
+    }
+  }
+  void release() {
+    if (ask({"EVALSHA", hash_, "1", key, value_, channel}) != "1") throw std::runtime_error("not freed");
+  }
+
+ private:
+  static constexpr std::string_view key = "raw:hand-over", channel = "raw:free";
+  const std::string owner_;
+  std::string value_{};
+  heard_channel frees_;
+  const std::string hash_ = load(
+      "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end "
+      "redis.call('publish', ARGV[2], KEYS[1]) return redis.call('del', KEYS[1])");
 };
 
 }  // namespace dlock::bench
