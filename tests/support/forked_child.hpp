@@ -42,6 +42,8 @@ class forked_child {
 
   /// The next number; false at the end.
   bool read(std::uint64_t& number) { return ::read(from_, &number, sizeof number) == sizeof number; }
+  /// It runs no more, and does not end.
+  void stop() const { ::kill(pid_, SIGSTOP); }
   /// kill -9. False: it had ended by itself.
   bool kill() {
     if (pid_ <= 0) return false;

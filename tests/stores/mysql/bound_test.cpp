@@ -6,8 +6,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/waiting_store.hpp"
+#include "stores/mysql/bound/blocking_waiters.hpp"
 #include "stores/mysql/client/statement.hpp"
 #include "support/forked_child.hpp"
 #include "support/mysql_global_setting.hpp"
@@ -483,10 +487,26 @@ struct notified_fixture {
     const auto ours = table != nullptr
                           ? "INFO LIKE '%" + table->table() + "%SHARE%' AND INFO NOT LIKE '%NOWAIT%'"
                           : "INFO LIKE '%GET_LOCK(%" + dynamic_cast<named_lock_fixture&>(*fixture).prefix() + "%, 5)%'";
+    return connections(ours);
+  }
+  /// Those that wait behind one of these, for "k".
+  std::vector<std::string> queued() {
+    const auto* const table = dynamic_cast<for_update_fixture*>(fixture.get());
+    const auto name = table != nullptr ? fmt::format("{} `{}` k", store_url::parse(fixture->url()).path, table->table())
+                                       : dynamic_cast<named_lock_fixture&>(*fixture).prefix() + "k";
+    return connections("INFO LIKE 'SELECT GET_LOCK(''" + stores::mysql::blocking_waiters::queue_lock(name) + "'', 5)'");
+  }
+  static reply release_of(actor& by, resource_name key, std::uint64_t fence) {
+    const auto said = by.release(key, fence);
+    CHECK(answer(said) == outcome::yes);
+    return said;
+  }
+
+ private:
+  std::vector<std::string> connections(const std::string& which) {
     std::vector<std::string> found;
-    for (auto& row : root.rows("SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND " + ours)) {
+    for (auto& row : root.rows("SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND " + which))
       found.push_back(row.at(0).value_or(""));
-    }
     return found;
   }
 };
@@ -656,6 +676,97 @@ TEST_CASE_METHOD(notified_fixture, "bound: of more keys than connections that wa
   CHECK(eventually([&] { return listeners["1"].yes != 0 && listeners["2"].yes != 0 && listeners["3"].yes != 0; }));
   CHECK(eventually([&] { return listeners["1"].no + listeners["2"].no + listeners["3"].no != 0; }));
   for (auto& [key, listener] : listeners) store->unwatch(key, {}, listener);
+}
+
+TEST_CASE_METHOD(notified_fixture, "bound: a release wakes the process that has waited longest, and no other") {
+  actor holder(*fixture), next(*fixture);
+  auto fence = holder.acquire("k");
+  struct process {
+    std::shared_ptr<store> at;
+    counting_listener heard{};
+    int told = 0;  ///< that it works
+  };
+  std::array<process, 3> all{};
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    auto& each = all.at(i);
+    each.at = fixture->open();
+    each.at->watch("k", {}, each.heard);
+    // The first one waits for the key, the others behind it.
+    REQUIRE(eventually([&] { return each.heard.yes == 1 && waiting().size() == 1 && queued().size() == i; }));
+    each.told = each.heard.yes;
+  }
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    CAPTURE(i);
+    auto& first = all.at(i);
+    REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+    REQUIRE(eventually([&] { return first.heard.yes > first.told; }));
+    fence = holder.acquire("k");
+    first.at->unwatch("k", {}, first.heard);
+    // The one behind it waits for the key now, and has not heard of that release.
+    const auto left = all.size() - i - 1;
+    REQUIRE(eventually([&] { return waiting().size() == std::min<std::size_t>(left, 1); }));
+    CHECK(eventually([&] { return queued().size() == left - std::min<std::size_t>(left, 1); }));
+    for (std::size_t j = i + 1; j != all.size(); ++j) CHECK(all.at(j).heard.calls() == all.at(j).told);
+  }
+}
+
+TEST_CASE_METHOD(notified_fixture, "bound: who is notified several times and does not take the key lets others first") {
+  actor holder(*fixture);
+  const auto fence = holder.acquire("k");
+  const auto one = fixture->open(), other = fixture->open();
+  counting_listener first, second;
+  one->watch("k", {}, first);
+  REQUIRE(eventually([&] { return first.yes == 1 && waiting().size() == 1; }));
+  other->watch("k", {}, second);
+  REQUIRE(eventually([&] { return second.yes == 1 && queued().size() == 1; }));
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  CHECK(eventually([&] { return second.yes > 1; }));
+  CHECK(first.yes >= 1 + 4);
+  one->unwatch("k", {}, first);
+  other->unwatch("k", {}, second);
+}
+
+TEST_CASE_METHOD(notified_fixture, "bound: a stopped process that has waited longest keeps the others waiting once") {
+  actor holder(*fixture);
+  const auto fence = holder.acquire("k");
+  forked_child first([&](const auto& tell) {
+    const auto mine = fixture->open();
+    counting_listener heard;
+    mine->watch("k", {}, heard);
+    tell(0);
+    for (;;) ::pause();
+  });
+  REQUIRE(eventually([&] { return waiting().size() == 1; }));
+  first.stop();
+  const auto other = fixture->open();
+  counting_listener heard;
+  other->watch("k", {}, heard);
+  REQUIRE(eventually([&] { return heard.yes == 1 && queued().size() == 1; }));
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  // The server ends the stopped one's connection.
+  CHECK(eventually([&] { return heard.yes > 1; }));
+  other->unwatch("k", {}, heard);
+  CHECK(eventually([&] { return waiting().empty() && queued().empty(); }));
+}
+
+TEST_CASE_METHOD(notified_fixture, "bound: a process that had to wait leaves a released key to the next one first") {
+  actor holder(*fixture), waiter(*fixture);
+  counting_listener heard;
+  CHECK(release_of(holder, "k", holder.acquire("k")).waiters == 0);
+  const auto fence = holder.acquire("k");
+  waiter.store->watch("k", {}, heard);
+  REQUIRE(eventually([&] { return heard.yes == 1 && waiting().size() == 1; }));
+  CHECK(release_of(holder, "k", fence).waiters == 0);  // it did not wait, and does not know
+  REQUIRE(eventually([&] { return heard.yes == 2; }));
+  std::uint64_t got = 0;
+  REQUIRE(eventually([&] {
+    const auto said = waiter.take("k");
+    got = said.fence;
+    return said.result == outcome::yes;
+  }));
+  waiter.store->unwatch("k", {}, heard);
+  CHECK(release_of(waiter, "k", got).waiters == 1);
+  CHECK(release_of(waiter, "k", waiter.acquire("k")).waiters == 0);
 }
 
 TEST_CASE("bound: a row that a program has locked by its primary key is seen to be held, and waited for") {

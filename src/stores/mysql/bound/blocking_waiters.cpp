@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "dlock/detail/sha256.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 
@@ -18,7 +19,13 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The notified waiter takes the key; a connection that waits for it at once would only be in the way.
-constexpr auto rest = 50ms;
+constexpr auto rest = 20ms;
+/// How often the head of a queue is notified until it goes to its end.
+constexpr unsigned most_turns = 4;
+/// What is known of more keys than these is forgotten.
+constexpr std::size_t most_waited = 1'000;
+/// MySQL's longest name of a lock.
+constexpr std::size_t longest_name = 64;
 
 }  // namespace
 
@@ -29,10 +36,37 @@ blocking_waiters::~blocking_waiters() {
   static_cast<void>(control_.link.release());
 }
 
+std::string blocking_waiters::queue_lock(std::string_view name) {
+  return '#' + detail::sha256_hex("queue " + std::string(name)).substr(0, longest_name - 1);
+}
+
 void blocking_waiters::entered(place at) {
   auto& about = at->second;
-  if (about.listeners.all.size() == 1) about.since = about.begun;
+  if (about.listeners.all.size() == 1) {
+    about.since = about.begun;
+    about.notified = false;
+  }
   changed_.raise();
+}
+
+void blocking_waiters::left(place at) noexcept {
+  changed_.raise();
+  if (!at->second.notified) return;
+  try {
+    if (waited_.size() >= most_waited) waited_.clear();
+    waited_.insert(at->first);
+  } catch (const std::exception&) {
+    // Memory ran out: the next release reports no waiter.
+  }
+}
+
+bool blocking_waiters::had_waited(std::string_view key) noexcept {
+  if (in_child()) return false;
+  const base::lock_guard lock(mutex_);
+  const auto found = waited_.find(key);
+  if (found == waited_.end()) return false;
+  waited_.erase(found);
+  return true;
 }
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
@@ -50,8 +84,47 @@ bool blocking_waiters::served(std::string_view key) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key && !each.ended; });
 }
 
+bool blocking_waiters::is_watched(std::string_view key) const {
+  const auto found = keys_.find(key);
+  return found != keys_.end() && !found->second.listeners.all.empty();
+}
+
+/// Leaves the queues of keys that this process has got, or does not want any more. A later wait begins at their end.
+void blocking_waiters::leave_queues() {
+  for (auto& each : slots_) {
+    if (each.heads.empty() || !each.key.empty()) continue;
+    const auto about = keys_.find(each.heads);
+    const bool same_wait = is_watched(each.heads) && (each.turns == 0 || about->second.notified);
+    if (!same_wait || each.turns >= most_turns) leave_queue(each);
+  }
+  // Meanwhile others may have left; then this comes again.
+  std::erase_if(keys_, [this](const auto& each) {
+    return each.second.listeners.all.empty() &&
+           std::none_of(slots_.begin(), slots_.end(), [&](const slot& one) { return one.heads == each.first; });
+  });
+}
+
+void blocking_waiters::leave_queue(slot& of) {
+  const auto key = std::exchange(of.heads, {});
+  of.turns = 0;
+  bool done = false;
+  try {
+    // The connection may be idle again for as long as others, by the same statement.
+    const auto sql = fmt::format("SET SESSION wait_timeout=IF(RELEASE_LOCK({}), 28800, 28800)",
+                                 mysql_text_literal(queue_lock(plan_.queue(key))));
+    const base::unlocked others(mutex_);
+    fault why;
+    done = of.link->query(sql, "leave a queue", nullptr, nullptr, why) == outcome::yes;
+  } catch (const std::exception&) {
+    // Memory ran out.
+  }
+  of.short_rest = false;
+  if (!done) of.drop();
+}
+
 bool blocking_waiters::serve(const std::stop_token& stop) {
   const auto now = clock::now();
+  leave_queues();
   assign(now, stop);
   for (auto& [key, about] : keys_) {
     // While a connection waits for the key, every release is noticed. A listener that relies on that has stopped
@@ -86,7 +159,7 @@ blocking_waiters::clock::time_point blocking_waiters::next(clock::time_point ser
     if (!each.key.empty()) next = std::min(next, each.until);
   }
   for (const auto& [key, about] : keys_) {
-    if (served(key)) continue;
+    if (served(key) || about.listeners.all.empty()) continue;
     if (const auto at = std::max(about.cooldown_until, retry_at_); at > served_at) next = std::min(next, at);
   }
   return next;
@@ -97,7 +170,8 @@ std::vector<std::pair<blocking_waiters::clock::time_point, std::string>> blockin
     clock::time_point now) const {
   std::vector<std::pair<clock::time_point, std::string>> waiting;
   for (const auto& [key, about] : keys_) {
-    if (!served(key) && about.cooldown_until <= now) waiting.emplace_back(about.since, key);
+    if (!served(key) && about.cooldown_until <= now && !about.listeners.all.empty())
+      waiting.emplace_back(about.since, key);
   }
   std::sort(waiting.begin(), waiting.end());
   return waiting;
@@ -108,16 +182,25 @@ void blocking_waiters::slot::drop() noexcept {
   if (link != nullptr && !key.empty()) link->interrupt();
   link.reset();
   key.clear();
-  ended = false;
+  heads.clear();
+  turns = 0;
+  short_rest = ended = false;
 }
 
-/// Returns an idle connection. If there is none, ends the wait of one whose key nobody watches any more.
+/// Returns an idle connection, which has no queue. If there is none, ends the wait of one whose key nobody watches any
+/// more.
 blocking_waiters::slot* blocking_waiters::vacant(const std::stop_token& stop) {
-  const auto found = std::find_if(slots_.begin(), slots_.end(), [](const slot& each) { return each.key.empty(); });
-  if (found != slots_.end()) return &*found;
+  const auto idle = [](const slot& each) { return each.key.empty(); };
+  auto found =
+      std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) { return idle(each) && each.heads.empty(); });
+  if (found == slots_.end()) found = std::find_if(slots_.begin(), slots_.end(), idle);
+  if (found != slots_.end()) {
+    if (!found->heads.empty()) leave_queue(*found);
+    return &*found;
+  }
   const auto unwanted = std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) {
     mutex_.assert_held();
-    return !each.ended && !keys_.contains(each.key);
+    return !each.ended && !is_watched(each.key);
   });
   if (unwanted == slots_.end()) return nullptr;
   end_wait(*unwanted, stop);
@@ -143,21 +226,23 @@ void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
 void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop) {
   if (now < retry_at_) return;
   for (const auto& [since, key] : unserved(now)) {
-    auto* const with = vacant(stop);
+    const auto head = std::find_if(slots_.begin(), slots_.end(),
+                                   [&key = key](const slot& each) { return each.key.empty() && each.heads == key; });
+    auto* const with = head != slots_.end() ? &*head : vacant(stop);
     if (with == nullptr) return;
     if (!connected(*with, stop)) {
       retry_at_ = clock::now() + retry;
       return;
     }
-    if (keys_.contains(key)) send(*with, key);
+    if (is_watched(key)) send(*with, key);
   }
 }
 
 bool blocking_waiters::connected(slot& with, const std::stop_token& stop) {
   if (with.link != nullptr && with.link->alive()) return true;
+  with.drop();
   const base::unlocked others(mutex_);
   fault why;
-  with.link.reset();
   auto made = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
   if (made == nullptr) return false;
   if (!plan_.set_up.empty() &&
@@ -175,11 +260,24 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   bool sent = false;
   try {
     const base::unlocked others(mutex_);  // callers of watch() must not wait for the network
-    sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
+    sent = send_next(with, key, why);
   } catch (const std::exception&) {
     // Memory ran out after a part of the statement may have been sent.
   }
   if (!sent) broke(with);
+}
+
+/// Waits for the key if it has the key's queue, otherwise for that.
+bool blocking_waiters::send_next(slot& with, const std::string& key, fault& why) const {
+  if (with.heads == key) return send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
+  if (!with.short_rest &&
+      with.link->query("SET SESSION wait_timeout=1", "wait", nullptr, nullptr, why) != outcome::yes) {
+    return false;
+  }
+  with.short_rest = true;
+  const auto sql =
+      fmt::format("SELECT GET_LOCK({}, {})", mysql_text_literal(queue_lock(plan_.queue(key))), longest_wait.count());
+  return send_mysql(with.link->handle(), sql, "wait", why);
 }
 
 void blocking_waiters::answered(slot& with) {
@@ -197,11 +295,19 @@ void blocking_waiters::answered(slot& with) {
   const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
   if (!free && !in_vain) return broke(with);
   const auto key = std::exchange(with.key, {});
-  const auto about = keys_.find(key);
-  if (about == keys_.end()) return;
-  about->second.since = clock::now();
+  const bool queued = with.heads.empty();
+  if (queued && free) with.heads = key;
+  if (!is_watched(key)) {
+    if (!with.heads.empty()) leave_queue(with);
+    return;
+  }
+  if (queued && free) return send(with, key);
+  auto& about = keys_.find(key)->second;
+  about.since = clock::now();
   if (!free) return;
-  about->second.cooldown_until = about->second.since + rest;
+  about.cooldown_until = about.since + rest;
+  about.notified = true;
+  ++with.turns;
   tell(key, true);
 }
 
@@ -216,15 +322,16 @@ void blocking_waiters::broke(slot& with) {
 
 // ---- of all programs ------------------------------------------------------------------------------------------------
 
-reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
-                   waiter_overview& found) {
+reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key,
+                   std::string_view queue, std::size_t limit, waiter_overview& found) {
   mysql_rows rows;
+  const auto has = [](std::string_view text) {
+    return fmt::format("LOCATE(CAST({} AS BINARY), CAST(INFO AS BINARY)) > 0", mysql_text_literal(text));
+  };
   const auto sql = fmt::format(
-      "SELECT USER, HOST, TIME FROM information_schema.PROCESSLIST "
-      "WHERE LOCATE(CAST({} AS BINARY), CAST(INFO AS BINARY)) > 0 AND LOCATE(CAST({} AS BINARY), CAST(INFO AS BINARY)) "
-      "> 0 "
-      "AND ID <> CONNECTION_ID() ORDER BY TIME DESC, ID",
-      mysql_text_literal(statement), mysql_text_literal(key));
+      "SELECT USER, HOST, TIME FROM information_schema.PROCESSLIST WHERE ({} AND {} OR {}) AND ID <> CONNECTION_ID() "
+      "ORDER BY TIME DESC, ID",
+      has(statement), has(key), has("SELECT GET_LOCK('" + blocking_waiters::queue_lock(queue)));
   auto answer = connection.read(sql, "list waiters", &rows);
   if (answer.result != outcome::yes) return answer;
   found = {.known = true, .count = rows.size()};

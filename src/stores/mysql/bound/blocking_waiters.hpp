@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -24,10 +25,17 @@ namespace dlock::stores::mysql {
 struct blocked_key {
   std::chrono::steady_clock::time_point since{};           ///< when it last had a connection, or got its first listener
   std::chrono::steady_clock::time_point cooldown_until{};  ///< the notified waiter takes the key meanwhile
+  bool notified = false;                                   ///< the key was free in this wait
 };
 
 /// A small pool of connections that block at the server on behalf of waiters. Each runs a statement that acquires and
 /// at once releases one key's lock, and then notifies. Keys beyond the pool's size get no notification.
+///
+/// If all processes did that, a release would wake all of them, and the nearest one would win. So each first acquires
+/// a named lock, the key's queue, whose order the server keeps, and only who has that waits for the key. A process
+/// leaves the queue when it has got the key, does not want it any more, or has been notified in vain several times: it
+/// may be far from the server. The server ends a connection that has the queue and sends nothing for a second: its
+/// process is stopped.
 class blocking_waiters final : public key_waiters<blocked_key> {
  public:
   struct plan {
@@ -35,15 +43,23 @@ class blocking_waiters final : public key_waiters<blocked_key> {
     /// Waits up to longest_wait for a key's lock, and has released it at its end. Its first value is 1 if it had the
     /// lock; it may also fail because the time ran out.
     std::function<std::string(std::string_view key)> statement{};
+    /// What the key's queue is called: a text of its own for each key of the server.
+    std::function<std::string(std::string_view key)> queue{};
     std::string set_up{};                 ///< the first statement on a new connection; may be empty
     std::chrono::milliseconds timeout{};  ///< how much longer a reply may take
   };
   static constexpr std::chrono::seconds longest_wait{5};
+  /// The named lock of a queue with that name.
+  static std::string queue_lock(std::string_view name);
 
   /// `client` must outlive it.
   blocking_waiters(mysql_client& client, plan how)
       : key_waiters(report{}), client_(client), plan_(std::move(how)), slots_(plan_.most) {}
   ~blocking_waiters();
+
+  /// Whether this process had to wait for the key before its last grant. Then others probably wait too, which the
+  /// server does not say. False if asked again.
+  bool had_waited(std::string_view key) noexcept;
 
  private:
   /// A connection, which only the thread uses.
@@ -51,25 +67,32 @@ class blocking_waiters final : public key_waiters<blocked_key> {
     std::unique_ptr<mysql_connection> link{};
     std::string key{};  ///< the key that it waits for; empty if none
     clock::time_point until{};
-    bool ended = false;  ///< its wait was killed
+    std::string heads{};      ///< the key whose queue it has; empty if none
+    unsigned turns = 0;       ///< how often that key was free since
+    bool short_rest = false;  ///< the server ends it after a second in which it sends nothing
+    bool ended = false;       ///< its wait was killed
 
     void drop() noexcept;
   };
 
   void entered(place at) DLOCK_REQUIRES(mutex_) override;
-  /// Its connection keeps waiting until another key needs it; it holds nothing at its end.
-  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override { keys_.erase(at); }
+  /// Its connection leaves the queue. If it waits, it does so until another key needs it.
+  void left(place at) noexcept DLOCK_REQUIRES(mutex_) override;
   bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_) override;
   clock::time_point next(clock::time_point served) const DLOCK_REQUIRES(mutex_) override;
   void wait(clock::time_point until) DLOCK_REQUIRES(mutex_) override;
   void close() noexcept DLOCK_REQUIRES(mutex_) override;
 
+  void leave_queues() DLOCK_REQUIRES(mutex_);
+  void leave_queue(slot& of) DLOCK_REQUIRES(mutex_);
+  bool is_watched(std::string_view key) const DLOCK_REQUIRES(mutex_);
   void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   std::vector<std::pair<clock::time_point, std::string>> unserved(clock::time_point now) const DLOCK_REQUIRES(mutex_);
   slot* vacant(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void end_wait(slot& of, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool connected(slot& with, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void send(slot& with, const std::string& key) DLOCK_REQUIRES(mutex_);
+  bool send_next(slot& with, const std::string& key, fault& why) const;
   void answered(slot& with) DLOCK_REQUIRES(mutex_);
   void broke(slot& with) DLOCK_REQUIRES(mutex_);
   bool served(std::string_view key) const;
@@ -77,15 +100,16 @@ class blocking_waiters final : public key_waiters<blocked_key> {
 
   mysql_client& client_;
   const plan plan_;
+  std::set<std::string, std::less<>> waited_ DLOCK_GUARDED_BY(mutex_){};
   std::vector<slot> slots_;       // used only by the thread
   slot control_{};                // likewise; ends the waits of the others
   clock::time_point retry_at_{};  // likewise
 };
 
-/// Finds connections that are executing a statement with both texts in it, and so wait for a key. The server shows the
-/// connections of other users only to a user with the right PROCESS.
-reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
-                   waiter_overview& found);
+/// Finds connections that are executing a statement with both texts in it, and so wait for a key, or wait for its
+/// queue. The server shows the connections of other users only to a user with the right PROCESS.
+reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key,
+                   std::string_view queue, std::size_t limit, waiter_overview& found);
 
 /// The remaining time of a lock without an expiry, which ends with its connection.
 inline constexpr microseconds no_end{3'153'600'000'000'000};

@@ -91,6 +91,7 @@ for_update_store::for_update_store(for_update_settings settings)
                                const auto rows = known();
                                return fmt::format("SELECT {} {} {}", rows->selected, rows->where(key), rows->shared);
                              },
+                         .queue = [this](std::string_view key) { return queue_of(key); },
                          .set_up = fmt::format("SET SESSION innodb_lock_wait_timeout={}",
                                                blocking_waiters::longest_wait.count()),
                          .timeout = settings_.statement_timeout}) {}
@@ -98,6 +99,11 @@ for_update_store::for_update_store(for_update_settings settings)
 std::string for_update_store::row_table_sql::where(std::string_view text) const {
   const bool as_it_is = key.type == shared_table::column_type::text && needs_no_escaping(text);
   return begin + (as_it_is ? mysql_text_literal(text) : shared_table::value_literal(key, text));
+}
+
+/// Named locks are the server's, so this names the database too.
+std::string for_update_store::queue_of(std::string_view key) const {
+  return fmt::format("{} {} {}", settings_.database, known()->table, key);
 }
 
 std::string for_update_store::unfit_key(std::string_view key) const {
@@ -280,6 +286,7 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   if (!mine) return {.result = outcome::no};
   answer.result = mine->query("COMMIT", "release", nullptr, answer.why);
   if (answer.result == outcome::yes) {
+    answer.waiters = waiters_.had_waited(request.resource) ? 1 : 0;
     mine.reset();
     with->put_back();
     return answer;
@@ -336,7 +343,7 @@ reply for_update_store::waiters(connection& connection, std::string_view key, st
   return sql::attempt<waiting_connection>(connection, "waiters", [&](auto& by) {
     const auto rows = known();
     if (rows == nullptr) return reply{.result = outcome::yes, .statements = 0};
-    return find_waiters(by, rows->shared, rows->where(key), limit, found);
+    return find_waiters(by, rows->shared, rows->where(key), queue_of(key), limit, found);
   });
 }
 

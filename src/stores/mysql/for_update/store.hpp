@@ -165,6 +165,7 @@ class for_update_store final : public store, private store_admin {
   reply poll(waiting_connection& by, const request& request) const;
   bool table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const;
   std::shared_ptr<row_lock_connection> open(waiting_connection& by, fault& why);
+  std::string queue_of(std::string_view key) const;
   std::shared_ptr<const row_table_sql> known() const {
     const base::lock_guard lock(mutex_);
     return rows_;

@@ -62,6 +62,7 @@ named_lock_store::named_lock_store(named_lock_settings settings)
                                return fmt::format("SELECT GET_LOCK({0}, {1}), RELEASE_LOCK({0})", name,
                                                   blocking_waiters::longest_wait.count());
                              },
+                         .queue = [prefix = settings_.prefix](std::string_view key) { return lock_name(prefix, key); },
                          .timeout = settings_.statement_timeout}) {}
 
 void named_lock_store::prepare() {
@@ -174,6 +175,9 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     lock_connection->end();  // its locks are unknown
     throw;
   }
+  for (std::size_t i = 0; frees && i != requests.size(); ++i) {
+    if (replies[i].result == outcome::yes) replies[i].waiters = waiters_.had_waited(requests[i].resource) ? 1 : 0;
+  }
   if (lock_connection->usable()) return;
   listeners_.renew_now();  // the renewal reports the loss, and the next call opens a new session
   if (!takes) return;
@@ -227,7 +231,8 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
 reply named_lock_store::waiters(connection& connection, std::string_view key, std::size_t limit,
                                 waiter_overview& found) noexcept {
   return sql::attempt<waiting_connection>(connection, "waiters", [&](auto& by) {
-    return find_waiters(by, "GET_LOCK(", mysql_text_literal(lock_name(settings_.prefix, key)), limit, found);
+    const auto lock = lock_name(settings_.prefix, key);
+    return find_waiters(by, "GET_LOCK(", mysql_text_literal(lock), lock, limit, found);
   });
 }
 
