@@ -93,6 +93,8 @@ class transcript {
     }
     // What differs from key to key, or from run to run: so equal statements stand in one line.
     static const std::vector<std::pair<std::regex, std::string>> varying{
+        // SELECT GET_LOCK('# and the hash of a key's queue
+        {std::regex("(53454c454354204745545f4c4f434b282723)(3[0-9]|6[1-6]){63}", std::regex::icase), "$1<queue>"},
         {std::regex("\\b[0-9]{12,}\\b"), "<number>"},
         {std::regex("verified_by(.?) ?= ?[0-9]+"), "verified_by$1 = <connection>"},
         {std::regex("golden [0-9]{3}"), "golden <n>"},
