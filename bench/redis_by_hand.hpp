@@ -55,7 +55,7 @@ class raw_connection {
 };
 
 /// The pair that most programs use: SET NX PX, and a script that deletes what is still theirs.
-class set_nx : raw_connection {
+class set_nx : protected raw_connection {
  public:
   /// `owner` distinguishes the values from those of other connections.
   explicit set_nx(const std::string& socket, std::string owner = {})
@@ -74,6 +74,9 @@ class set_nx : raw_connection {
     release(key);
   }
 
+ protected:
+  const std::string& value() const { return value_; }
+
  private:
   const std::string owner_;
   std::string value_{};
@@ -88,29 +91,23 @@ class heard_channel : raw_connection {
   using raw_connection::hear;
 };
 
-/// The same pair, whose release publishes that the key is free; who waits tries again when it hears that.
-class published_set_nx : raw_connection {
+/// The same pair, whose release publishes that the key is free; a waiter tries again when it hears that.
+class published_set_nx : set_nx {
  public:
   published_set_nx(const std::string& socket, std::string owner)
-      : raw_connection(socket), owner_(std::move(owner)), frees_(socket, channel) {}
+      : set_nx(socket, std::move(owner)), frees_(socket, channel) {}
 
   void take() {
-    for (;;) {
-      value_ = owner_ + next();
-      if (ask({"SET", key, value_, "NX", "PX", "30000"}) == "OK") return;
-      frees_.hear();
-    }
+    while (!set_nx::take(key)) frees_.hear();
   }
   void release() {
-    if (ask({"EVALSHA", hash_, "1", key, value_, channel}) != "1") throw std::runtime_error("not freed");
+    if (ask({"EVALSHA", publishes_, "1", key, value(), channel}) != "1") throw std::runtime_error("not freed");
   }
 
  private:
-  static constexpr std::string_view key = "raw:hand-over", channel = "raw:free";
-  const std::string owner_;
-  std::string value_{};
+  static constexpr const char *key = "raw:hand-over", *channel = "raw:free";
   heard_channel frees_;
-  const std::string hash_ = load(
+  const std::string publishes_ = load(
       "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end "
       "redis.call('publish', ARGV[2], KEYS[1]) return redis.call('del', KEYS[1])");
 };

@@ -76,8 +76,7 @@ class key_waiters {
   bool watches(std::string_view key) noexcept {
     if (thread_.in_child()) return false;
     const base::lock_guard lock(mutex_);
-    const auto found = keys_.find(key);
-    return found != keys_.end() && !found->second.listeners.all.empty();
+    return is_watched(key);
   }
   /// The locks that the key's listeners hold have changed.
   void changed(std::string_view key) noexcept {
@@ -174,6 +173,10 @@ class key_waiters {
     return std::exchange(said_, why) != why;
   }
 
+  bool is_watched(std::string_view key) const noexcept DLOCK_REQUIRES(mutex_) {
+    const auto found = keys_.find(key);
+    return found != keys_.end() && !found->second.listeners.all.empty();
+  }
   /// Whether threads hold locks while they wait here.
   bool any_held() const DLOCK_REQUIRES(mutex_) {
     return std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return !each.second.held.locks.empty(); });

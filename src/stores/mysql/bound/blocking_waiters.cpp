@@ -8,8 +8,8 @@
 #include <exception>
 #include <utility>
 
-#include "dlock/detail/sha256.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
@@ -22,10 +22,8 @@ using namespace std::chrono_literals;
 constexpr auto rest = 20ms;
 /// How often the head of a queue is notified until it goes to its end.
 constexpr unsigned most_turns = 4;
-/// What is known of more keys than these is forgotten.
+/// When waited_ has this many keys, it is cleared.
 constexpr std::size_t most_waited = 1'000;
-/// MySQL's longest name of a lock.
-constexpr std::size_t longest_name = 64;
 
 }  // namespace
 
@@ -37,7 +35,11 @@ blocking_waiters::~blocking_waiters() {
 }
 
 std::string blocking_waiters::queue_lock(std::string_view name) {
-  return '#' + detail::sha256_hex("queue " + std::string(name)).substr(0, longest_name - 1);
+  return hashed_lock_name("queue " + std::string(name));
+}
+
+std::string blocking_waiters::queue_statement_begin(std::string_view name) {
+  return "SELECT GET_LOCK('" + queue_lock(name);
 }
 
 void blocking_waiters::entered(place at) {
@@ -84,18 +86,13 @@ bool blocking_waiters::served(std::string_view key) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key && !each.ended; });
 }
 
-bool blocking_waiters::is_watched(std::string_view key) const {
-  const auto found = keys_.find(key);
-  return found != keys_.end() && !found->second.listeners.all.empty();
-}
-
 /// Leaves the queues of keys that this process has got, or does not want any more. A later wait begins at their end.
 void blocking_waiters::leave_queues() {
   for (auto& each : slots_) {
     if (each.heads.empty() || !each.key.empty()) continue;
     const auto about = keys_.find(each.heads);
     const bool same_wait = is_watched(each.heads) && (each.turns == 0 || about->second.notified);
-    if (!same_wait || each.turns >= most_turns) leave_queue(each);
+    if (!same_wait || each.turns >= most_turns) leave_queue(each, each.heads);
   }
   // Meanwhile others may have left; then this comes again.
   std::erase_if(keys_, [this](const auto& each) {
@@ -104,14 +101,15 @@ void blocking_waiters::leave_queues() {
   });
 }
 
-void blocking_waiters::leave_queue(slot& of) {
-  const auto key = std::exchange(of.heads, {});
+/// Also ends what the wait for the queue has changed, if the connection did not get as far as its head.
+void blocking_waiters::leave_queue(slot& of, std::string key) {
+  of.heads.clear();
   of.turns = 0;
   bool done = false;
   try {
     // The connection may be idle again for as long as others, by the same statement.
-    const auto sql = fmt::format("SET SESSION wait_timeout=IF(RELEASE_LOCK({}), 28800, 28800)",
-                                 mysql_text_literal(queue_lock(plan_.queue(key))));
+    const auto sql = fmt::format("SET SESSION wait_timeout=IF(RELEASE_LOCK('{0}'), {1}, {1})",
+                                 queue_lock(plan_.queue(key)), idle_timeout);
     const base::unlocked others(mutex_);
     fault why;
     done = of.link->query(sql, "leave a queue", nullptr, nullptr, why) == outcome::yes;
@@ -187,15 +185,15 @@ void blocking_waiters::slot::drop() noexcept {
   short_rest = ended = false;
 }
 
-/// Returns an idle connection, which has no queue. If there is none, ends the wait of one whose key nobody watches any
-/// more.
+/// Returns an idle connection, after it has left its queue. If there is none, ends the wait of one whose key has no
+/// listeners any more.
 blocking_waiters::slot* blocking_waiters::vacant(const std::stop_token& stop) {
   const auto idle = [](const slot& each) { return each.key.empty(); };
   auto found =
       std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) { return idle(each) && each.heads.empty(); });
   if (found == slots_.end()) found = std::find_if(slots_.begin(), slots_.end(), idle);
   if (found != slots_.end()) {
-    if (!found->heads.empty()) leave_queue(*found);
+    if (!found->heads.empty()) leave_queue(*found, found->heads);
     return &*found;
   }
   const auto unwanted = std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) {
@@ -267,7 +265,8 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   if (!sent) broke(with);
 }
 
-/// Waits for the key if it has the key's queue, otherwise for that.
+/// Sends the statement that waits for the key if the connection is at the head of its queue, otherwise the one that
+/// waits for the queue.
 bool blocking_waiters::send_next(slot& with, const std::string& key, fault& why) const {
   if (with.heads == key) return send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
   if (!with.short_rest &&
@@ -275,8 +274,7 @@ bool blocking_waiters::send_next(slot& with, const std::string& key, fault& why)
     return false;
   }
   with.short_rest = true;
-  const auto sql =
-      fmt::format("SELECT GET_LOCK({}, {})", mysql_text_literal(queue_lock(plan_.queue(key))), longest_wait.count());
+  const auto sql = fmt::format("{}', {})", queue_statement_begin(plan_.queue(key)), longest_wait.count());
   return send_mysql(with.link->handle(), sql, "wait", why);
 }
 
@@ -295,13 +293,11 @@ void blocking_waiters::answered(slot& with) {
   const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
   if (!free && !in_vain) return broke(with);
   const auto key = std::exchange(with.key, {});
-  const bool queued = with.heads.empty();
-  if (queued && free) with.heads = key;
-  if (!is_watched(key)) {
-    if (!with.heads.empty()) leave_queue(with);
-    return;
+  if (!is_watched(key)) return leave_queue(with, key);
+  if (free && with.heads.empty()) {
+    with.heads = key;
+    return send(with, key);
   }
-  if (queued && free) return send(with, key);
   auto& about = keys_.find(key)->second;
   about.since = clock::now();
   if (!free) return;
@@ -331,7 +327,7 @@ reply find_waiters(mysql_connection& connection, std::string_view statement, std
   const auto sql = fmt::format(
       "SELECT USER, HOST, TIME FROM information_schema.PROCESSLIST WHERE ({} AND {} OR {}) AND ID <> CONNECTION_ID() "
       "ORDER BY TIME DESC, ID",
-      has(statement), has(key), has("SELECT GET_LOCK('" + blocking_waiters::queue_lock(queue)));
+      has(statement), has(key), has(blocking_waiters::queue_statement_begin(queue)));
   auto answer = connection.read(sql, "list waiters", &rows);
   if (answer.result != outcome::yes) return answer;
   found = {.known = true, .count = rows.size()};

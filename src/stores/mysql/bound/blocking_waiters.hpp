@@ -32,10 +32,10 @@ struct blocked_key {
 /// at once releases one key's lock, and then notifies. Keys beyond the pool's size get no notification.
 ///
 /// If all processes did that, a release would wake all of them, and the nearest one would win. So each first acquires
-/// a named lock, the key's queue, whose order the server keeps, and only who has that waits for the key. A process
-/// leaves the queue when it has got the key, does not want it any more, or has been notified in vain several times: it
-/// may be far from the server. The server ends a connection that has the queue and sends nothing for a second: its
-/// process is stopped.
+/// a named lock, the key's queue, whose order the server keeps, and only the process that holds it waits for the key.
+/// It leaves the queue when it has acquired the key, when it stops waiting, or when several notifications have not led
+/// to a grant, because it may be far from the server. The server ends a connection that has the queue and sends nothing
+/// for a second: its process is stopped.
 class blocking_waiters final : public key_waiters<blocked_key> {
  public:
   struct plan {
@@ -43,7 +43,7 @@ class blocking_waiters final : public key_waiters<blocked_key> {
     /// Waits up to longest_wait for a key's lock, and has released it at its end. Its first value is 1 if it had the
     /// lock; it may also fail because the time ran out.
     std::function<std::string(std::string_view key)> statement{};
-    /// What the key's queue is called: a text of its own for each key of the server.
+    /// The name of the key's queue, which differs for each key of the server.
     std::function<std::string(std::string_view key)> queue{};
     std::string set_up{};                 ///< the first statement on a new connection; may be empty
     std::chrono::milliseconds timeout{};  ///< how much longer a reply may take
@@ -51,6 +51,8 @@ class blocking_waiters final : public key_waiters<blocked_key> {
   static constexpr std::chrono::seconds longest_wait{5};
   /// The named lock of a queue with that name.
   static std::string queue_lock(std::string_view name);
+  /// The statement that waits for it, up to the end of its name.
+  static std::string queue_statement_begin(std::string_view name);
 
   /// `client` must outlive it.
   blocking_waiters(mysql_client& client, plan how)
@@ -84,8 +86,7 @@ class blocking_waiters final : public key_waiters<blocked_key> {
   void close() noexcept DLOCK_REQUIRES(mutex_) override;
 
   void leave_queues() DLOCK_REQUIRES(mutex_);
-  void leave_queue(slot& of) DLOCK_REQUIRES(mutex_);
-  bool is_watched(std::string_view key) const DLOCK_REQUIRES(mutex_);
+  void leave_queue(slot& of, std::string key) DLOCK_REQUIRES(mutex_);
   void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   std::vector<std::pair<clock::time_point, std::string>> unserved(clock::time_point now) const DLOCK_REQUIRES(mutex_);
   slot* vacant(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);

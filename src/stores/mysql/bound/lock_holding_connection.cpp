@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "base/text.hpp"
+#include "dlock/detail/sha256.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -227,6 +228,10 @@ namespace {
 bool is_on(const std::optional<std::string>& value) { return value && *value != "0" && *value != "OFF"; }
 
 }  // namespace
+
+std::string hashed_lock_name(std::string_view text) {
+  return '#' + detail::sha256_hex(text).substr(0, longest_lock_name - 1);
+}
 
 server_facts read_facts(mysql_connection& connection, const mysql_server& server, const std::string& store) {
   server_facts facts;

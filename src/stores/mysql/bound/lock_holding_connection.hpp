@@ -144,6 +144,11 @@ class lock_holding_connection {
   std::int64_t silence_ = 0;                      // likewise; in seconds
 };
 
+/// MySQL's limit; MariaDB's is greater.
+inline constexpr std::size_t longest_lock_name = 64;
+/// A name for GET_LOCK that stands for the text: '#' and the first 63 hexadecimal digits of its SHA-256.
+std::string hashed_lock_name(std::string_view text);
+
 /// Facts that decide whether a lock bound to a connection is the only one of its name.
 struct server_facts {
   bool cluster = false;            ///< Galera

@@ -296,7 +296,7 @@ constexpr known_variable known[] = {
     {all, {"character_set_client", "utf8mb4"}},
     {all, {"character_set_connection", "utf8mb4"}},
     {all, {"character_set_results", "utf8mb4"}},
-    {all, {"wait_timeout", "28800"}},
+    {all, {"wait_timeout", idle_timeout}},
     {mysql, {"max_execution_time", "0"}},
     {any_mariadb, {"max_statement_time", "0"}},
     {any_mariadb, {"query_cache_type", "0"}},

@@ -52,6 +52,9 @@ struct session_variable {
   const char* value;
 };
 
+/// How long the server keeps an idle connection, in seconds: its wait_timeout.
+inline constexpr const char* idle_timeout = "28800";
+
 /// set_session() sets it to 1. A connection that a proxy gives to other clients as well loses it.
 inline constexpr const char* session_mark = "@dlock_session";
 

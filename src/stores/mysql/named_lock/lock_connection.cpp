@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "dlock/detail/sha256.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 
@@ -15,10 +14,8 @@ namespace dlock::stores::mysql::named_lock {
 
 namespace {
 
-constexpr std::size_t longest_name = 64;  // MySQL's limit; MariaDB's is greater
-
 bool names_itself(std::string_view text) {
-  if (text.empty() || text.size() > longest_name || text.front() == '#' || text.back() == ' ') return false;
+  if (text.empty() || text.size() > longest_lock_name || text.front() == '#' || text.back() == ' ') return false;
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && !(c >= 'A' && c <= 'Z'); });
 }
 
@@ -27,7 +24,7 @@ bool names_itself(std::string_view text) {
 std::string lock_name(std::string_view prefix, std::string_view key) {
   auto text = std::string(prefix).append(key);
   if (names_itself(text)) return text;
-  return '#' + detail::sha256_hex(text).substr(0, longest_name - 1);
+  return hashed_lock_name(text);
 }
 
 lock_connection::lock_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout,
